@@ -8,6 +8,7 @@ pub(crate) mod budget;
 pub(crate) mod geometry;
 pub(crate) mod hierarchy;
 pub(crate) mod levels;
+mod list;
 pub(crate) mod near;
 pub(crate) mod node;
 pub(crate) mod pages;

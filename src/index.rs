@@ -165,7 +165,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     pub fn set(&mut self, index: u32, deadline: u64) {
         let node = NodeIndex::from_bits(index);
-        if !self.hierarchy.set(None, node, deadline, |()| true) {
+        if !self.hierarchy.reschedule(None, node, deadline, |()| true) {
             self.schedule(index, deadline);
         }
     }
@@ -222,7 +222,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     pub fn set_in(&mut self, lane: Lane, index: u32, deadline: u64) {
         let node = NodeIndex::from_bits(index);
-        if !self.hierarchy.set(Some(lane), node, deadline, |()| true) {
+        if !self.hierarchy.reschedule(Some(lane), node, deadline, |()| true) {
             self.schedule_in(lane, index, deadline);
         }
     }
@@ -240,7 +240,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     fn make_node(&mut self, index: u32) {
         let index = index as usize;
-        assert!(index < MAX_TIMERS, "an index of a timer is below {MAX_TIMERS}");
+        assert!(index < MAX_TIMERS, "index {index} is out of range (must be below {MAX_TIMERS})");
         while self.hierarchy.nodes().len() <= index {
             self.hierarchy.add_node();
         }
@@ -348,11 +348,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
-        if self.hierarchy.is_idle() {
-            return None;
-        }
         let due = self.hierarchy.next_due(budget)?;
-        budget.pay_for_fire();
         Some(DueIndex::new(self, due))
     }
 
@@ -370,7 +366,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert_eq!(wheel.pop_first(), None);
     /// ```
     pub fn pop_first(&mut self) -> Option<Due> {
-        let due = self.hierarchy.first()?;
+        let due = self.hierarchy.bring_first()?;
         Some(self.fire(due))
     }
 
@@ -385,7 +381,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert_eq!(wheel.deadline(0), Some(500));
     /// ```
     pub fn peek_first(&mut self) -> Option<Due> {
-        Some(self.hierarchy.first()?.into())
+        Some(self.hierarchy.bring_first()?.into())
     }
 
     /// Removes the first timer of the near heap.
@@ -421,7 +417,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn wake_at(&self) -> Option<u64> {
-        let at = self.hierarchy.wake().max(self.now());
+        let at = self.hierarchy.wake_ns().max(self.now());
         (!self.is_empty()).then_some(at)
     }
 
@@ -548,7 +544,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         let made = self.hierarchy.nodes().len();
-        assert!(additional <= MAX_TIMERS - made, "an index of a timer is below {MAX_TIMERS}");
+        assert!(additional <= MAX_TIMERS - made, "an index would be out of range (must be below {MAX_TIMERS})");
         self.hierarchy.reserve(additional);
     }
 

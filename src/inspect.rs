@@ -56,7 +56,9 @@ pub struct Stats {
     /// They are of the current tick or overdue; of a bucket that was opened and sorted; in a
     /// [lane](crate::Lane); or all timers of a wheel with few.
     pub near: usize,
-    /// Lanes that hold timers.
+    /// Timers that are [held](crate::DueTimer::hold): live, and neither in the near heap nor in a bucket.
+    pub held: usize,
+    /// Lanes that have timers.
     pub lanes: usize,
     /// Slots that were made and are kept, free ones included: the most timers that were live at once, less the slots that
     /// were given back since. In an [`IndexWheel`], the indexes up to the highest.
@@ -74,6 +76,7 @@ impl Stats {
         Self {
             timers: hierarchy.len(),
             near: hierarchy.near_len(),
+            held: hierarchy.held_len(),
             lanes: hierarchy.lanes_in_use(),
             slots: hierarchy.nodes().len(),
             occupied: array::from_fn(|level| hierarchy.levels().lens(level).filter(|&len| len != 0).count()),
@@ -116,7 +119,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// wheel.check_invariants();
     /// ```
     pub fn check_invariants(&self) {
-        self.slots.check(self.hierarchy.values().map(|(_, slot)| slot));
+        self.slots.check(self.hierarchy.nodes().iter().map(|node| &node.value));
         self.hierarchy.check();
     }
 }

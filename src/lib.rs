@@ -48,7 +48,7 @@
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! [All seventeen promises](guide::semantics) say where their limits are.
+//! [All eighteen promises](guide::semantics) say where their limits are.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -211,7 +211,7 @@
 //! # Documents
 //!
 //! - [The first hour](guide::tutorial), a tutorial, and [which type do I want?](guide::choosing)
-//! - [What the wheel promises](guide::semantics): seventeen promises, each with its limits.
+//! - [What the wheel promises](guide::semantics): eighteen promises, each with its limits.
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
 //! - [Drivers](guide::drivers) and [the TTL layer](guide::ttl): jobs on threads, and keys of a replicated store.

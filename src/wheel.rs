@@ -13,7 +13,7 @@ pub(crate) mod due;
 mod look;
 
 #[cfg(feature = "ttl")]
-mod hold;
+mod for_ttl;
 pub(crate) mod iter;
 
 #[cfg(feature = "serde")]
@@ -24,7 +24,7 @@ use alloc::collections::TryReserveError;
 
 use crate::engine::geometry::{Geometry, Millis};
 use crate::engine::hierarchy::Hierarchy;
-use crate::engine::node::{MAX_TIMERS, PAGE};
+use crate::engine::node::{MAX_TIMERS, NODES_A_PAGE};
 use crate::wheel::slots::{Slot, Slots};
 
 /// A hierarchical timer wheel.
@@ -79,8 +79,6 @@ use crate::wheel::slots::{Slot, Slots};
 pub struct Wheel<T, G: Geometry = Millis> {
     pub(crate) hierarchy: Hierarchy<Slot<T>, G>,
     pub(crate) slots: Slots,
-    /// The time at which a page was last given back.
-    gave_back_at: u64,
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
@@ -198,25 +196,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Whether more nodes are free than in use, by more than two pages.
     #[inline]
     fn has_spare_pages(&self) -> bool {
-        self.hierarchy.nodes().len() / 2 > self.len() + PAGE
+        self.hierarchy.nodes().len() / 2 > self.len() + NODES_A_PAGE
     }
 
-    /// Gives back the last page of nodes if all of it is free, once for each time that the clock comes to. O(nodes of a
-    /// page).
+    /// Gives back the last page of nodes if all of it is free. O(nodes of a page).
     #[cold]
     #[inline(never)]
     fn give_back_page(&mut self) {
-        if self.gave_back_at == self.now() {
-            return self.hierarchy.stay_awake();
-        }
-        self.drop_free_page();
-    }
-
-    fn drop_free_page(&mut self) {
         let nodes = self.hierarchy.nodes();
-        let last = (nodes.pages() - 1) * PAGE..nodes.len();
+        let last = (nodes.pages() - 1) * NODES_A_PAGE..nodes.len();
         if !last.is_empty() && self.slots.give_back(last, |index| &nodes.at(index).value) {
-            self.gave_back_at = self.now();
             self.hierarchy.drop_page();
         }
     }
@@ -236,7 +225,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
-        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone(), gave_back_at: self.gave_back_at }
+        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone() }
     }
 }
 
@@ -319,7 +308,7 @@ mod tests {
         };
         *generation = core::num::NonZeroU32::MAX;
         assert_eq!((wheel.advance(1).count(), wheel.slots.retired()), (1, 1));
-        wheel.reserve(PAGE);
-        assert!(wheel.capacity() >= PAGE, "{}", wheel.capacity());
+        wheel.reserve(NODES_A_PAGE);
+        assert!(wheel.capacity() >= NODES_A_PAGE, "{}", wheel.capacity());
     }
 }

@@ -92,6 +92,14 @@ impl Budget {
         self.work == 0 || self.fires == 0
     }
 
+    /// Subtracts up to that many units of work, and returns how many.
+    #[inline]
+    pub(crate) fn take_work(&mut self, most: usize) -> usize {
+        let work = most.min(self.work);
+        self.work -= work;
+        work
+    }
+
     /// Subtracts a timer that was fired.
     #[inline]
     pub(crate) fn pay_for_fire(&mut self) {

@@ -171,8 +171,21 @@ impl Tick {
 /// The number of a far bucket is that of its first rotation. For bucket *k* it ends with *k* zeros.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    pub(crate) level: usize,
+    // A byte, so that an optional bucket takes two words.
+    level: u8,
     pub(crate) number: u64,
+}
+
+impl Bucket {
+    #[inline]
+    pub(crate) const fn new(level: usize, number: u64) -> Self {
+        Self { level: level as u8, number }
+    }
+
+    #[inline]
+    pub(crate) const fn level(self) -> usize {
+        self.level as usize
+    }
 }
 
 /// The index of a bucket in the array of all buckets.
@@ -225,7 +238,7 @@ impl<G: Geometry> Layout<G> {
 
     /// A bucket with more timers is crowded: moved down to the finest level, they would be more than two a bucket. Sorting
     /// fewer at once is cheaper.
-    pub(crate) const FEW: usize = 2 << G::LEVEL_BITS[0];
+    pub(crate) const CROWD: usize = 2 << G::LEVEL_BITS[0];
 
     /// How many timers, of any deadline, need no bucket: 32, or one for each bucket of the finest level if it has fewer.
     pub(crate) const NEAR: usize = {
@@ -281,7 +294,7 @@ impl<G: Geometry> Layout<G> {
 
     /// The first nanosecond of a tick, or the latest time of all if the tick begins after that.
     #[inline]
-    pub(crate) const fn start_ns(tick: Tick) -> u64 {
+    pub(crate) const fn tick_ns(tick: Tick) -> u64 {
         if tick.0 > u64::MAX >> G::TICK_BITS {
             return u64::MAX;
         }
@@ -296,21 +309,21 @@ impl<G: Geometry> Layout<G> {
 
     /// The first tick of a bucket.
     #[inline]
-    pub(crate) const fn start(bucket: Bucket) -> Tick {
-        Tick(bucket.number << Self::bits(bucket.level))
+    pub(crate) const fn start_tick(bucket: Bucket) -> Tick {
+        Tick(bucket.number << Self::bits(bucket.level()))
     }
 
     /// The first nanosecond of a bucket.
     #[inline]
-    pub(crate) const fn begins(bucket: Bucket) -> u64 {
-        Self::start_ns(Self::start(bucket))
+    pub(crate) const fn start_ns(bucket: Bucket) -> u64 {
+        Self::tick_ns(Self::start_tick(bucket))
     }
 
     /// The last tick of a bucket.
     #[inline]
-    pub(crate) const fn end(bucket: Bucket) -> Tick {
-        let doubled = if bucket.level == FAR { bucket.number.trailing_zeros() } else { 0 };
-        Tick(Self::start(bucket).0 | ((1 << (Self::bits(bucket.level) + doubled)) - 1))
+    pub(crate) const fn end_tick(bucket: Bucket) -> Tick {
+        let doubled = if bucket.level() == FAR { bucket.number.trailing_zeros() } else { 0 };
+        Tick(Self::start_tick(bucket).0 | ((1 << (Self::bits(bucket.level()) + doubled)) - 1))
     }
 
     /// The index of a bucket on its level.
@@ -328,7 +341,7 @@ impl<G: Geometry> Layout<G> {
     /// The index of a bucket.
     #[inline]
     pub(crate) const fn index(bucket: Bucket) -> BucketIndex {
-        BucketIndex::new(Self::indexes(bucket.level).start + Self::index_on_level(bucket.level, bucket.number))
+        BucketIndex::new(Self::indexes(bucket.level()).start + Self::index_on_level(bucket.level(), bucket.number))
     }
 
     /// The far bucket that a tick falls into, as seen from the last rotation that was opened: bucket *k* if the two
@@ -336,10 +349,8 @@ impl<G: Geometry> Layout<G> {
     #[inline]
     pub(crate) const fn far_bucket(tick: Tick, opened: u64) -> Bucket {
         let differing = Self::number(FAR, tick) ^ opened;
-        Bucket {
-            level: FAR,
-            number: Self::number_from(FAR, (u64::BITS - 1 - differing.leading_zeros()) as usize, opened),
-        }
+        let index = (u64::BITS - 1 - differing.leading_zeros()) as usize;
+        Bucket::new(FAR, Self::number_from(FAR, index, opened))
     }
 
     /// The level of a bucket, and its index there.
@@ -376,8 +387,8 @@ mod tests {
     #[test]
     fn what_lies_behind_the_end_of_time_counts_as_the_last() {
         let last = Layout::<Millis>::tick(u64::MAX);
-        assert_eq!(Layout::<Millis>::start_ns(last), u64::MAX >> 20 << 20);
-        assert_eq!(Layout::<Millis>::start_ns(last.plus(1)), u64::MAX);
+        assert_eq!(Layout::<Millis>::tick_ns(last), u64::MAX >> 20 << 20);
+        assert_eq!(Layout::<Millis>::tick_ns(last.plus(1)), u64::MAX);
         assert_eq!(Layout::<Millis>::index_on_level(FAR, 0x1000), 11, "the last of the far buckets");
     }
 }

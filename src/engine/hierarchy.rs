@@ -1,55 +1,79 @@
-//! The wheel proper: which timer is due when.
+//! The merge: which timer is due when.
 //!
-//! It owns the node of each timer, and its caller names timers by the indexes of their nodes. It keeps a value `V`
-//! in each node for its owner and never looks at it.
+//! It owns the node of each timer, and its owner names timers by the indexes of their nodes. It keeps a value `V` in each
+//! node for the owner, and never looks at it.
 
 mod advance;
 pub(crate) mod search;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::engine::geometry::{Geometry, Layout, Tick};
 use crate::engine::levels::{Levels, NEVER};
+use crate::engine::list::List;
 use crate::engine::near::NearHeap;
 use crate::engine::near::lane::Lane;
-use crate::engine::near::sort::sort;
-use crate::engine::node::{Links, MAX_TIMERS, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
+use crate::engine::near::sort::{Sorter, sort};
+use crate::engine::node::{
+    HeapIndex, Links, MAX_TIMERS, NODES_A_PAGE, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES,
+};
 use crate::engine::pages::Vacant;
 
 /// A hierarchical timer wheel: two rooms, and the merge of the two.
 ///
-/// The node of a scheduled timer is linked into exactly one of these:
+/// The node of a live timer is linked into exactly one of these:
 ///
 /// - a bucket of the [levels](Levels), where timers are not sorted;
 /// - a chain of the [near heap](NearHeap), if the timer was due by the cursor's tick when it was placed, or its bucket has
-///   been opened and sorted. While there are few timers and no buckets, all are there.
+///   been opened and sorted. While there are few timers and no buckets, all are there;
+/// - the list of the held timers, which are in no order and are never due.
 ///
 /// The first timer of the near heap fires next, unless a bucket starts before it: that is opened first.
 ///
-/// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every timer
-/// that is scheduled is linked once and counted; no two have the same sequence number.
+/// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every live timer
+/// is linked once and counted; no two have the same sequence number.
 pub(crate) struct Hierarchy<V, G> {
-    /// The nodes of all timers, scheduled or not.
+    /// The nodes of all timers, live or not.
     nodes: Nodes<V>,
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
     next_sequence: u64,
-    /// The number of timers.
-    len: usize,
+    /// The number of live timers, held ones included.
+    len: u32,
+    /// The number of held timers.
+    held_len: u32,
+    held: List,
     near: NearHeap,
     levels: Levels<G>,
+    /// The number of chains at the last attempt to [rewind](Self::rewind).
+    rewind_tried: usize,
+    /// The memory in which a bucket is sorted, since one was.
+    sorter: Option<Box<Sorter>>,
 }
 
 impl<V: Clone, G> Clone for Hierarchy<V, G> {
     fn clone(&self) -> Self {
-        Self { nodes: self.nodes.clone(), near: self.near.clone(), levels: self.levels.clone(), ..*self }
+        let (nodes, near, levels) = (self.nodes.clone(), self.near.clone(), self.levels.clone());
+        Self { nodes, near, levels, sorter: None, ..*self }
     }
 }
 
 impl<V, G: Geometry> Hierarchy<V, G> {
     pub(crate) fn new(now: u64) -> Self {
         let () = Layout::<G>::CHECKED;
-        Self { nodes: Nodes::new(), now, next_sequence: 0, len: 0, near: NearHeap::new(), levels: Levels::new(now) }
+        Self {
+            nodes: Nodes::new(),
+            now,
+            next_sequence: 0,
+            len: 0,
+            held_len: 0,
+            held: List::EMPTY,
+            near: NearHeap::new(),
+            levels: Levels::new(now),
+            rewind_tried: 0,
+            sorter: None,
+        }
     }
 
     #[inline]
@@ -57,16 +81,27 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.now
     }
 
-    /// The number of timers that are scheduled.
+    /// The number of live timers, held ones included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
-    /// When a sleeping caller must advance next, in nanoseconds; without meaning when no timer is scheduled.
+    /// The number of held timers.
+    pub(crate) fn held_len(&self) -> usize {
+        self.held_len as usize
+    }
+
+    /// Whether no timer is in the order: all live ones are held.
     #[inline]
-    pub(crate) fn wake(&self) -> u64 {
-        self.near.earliest().min(self.levels.agenda.wake_at())
+    pub(crate) fn is_unscheduled(&self) -> bool {
+        self.len == self.held_len
+    }
+
+    /// When a sleeping caller must advance next, in nanoseconds. Without meaning if no timer is scheduled.
+    #[inline]
+    pub(crate) fn wake_ns(&self) -> u64 {
+        self.near.earliest().min(self.levels.next_work.wake_ns())
     }
 
     #[inline]
@@ -104,19 +139,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Ordered::of(&self.nodes, index)
     }
 
-    /// The order and the owner's value of each node.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (Ordered, &V)> {
-        self.nodes.iter().zip(0..).map(|(node, index)| (Ordered::new(node, NodeIndex::new(index)), &node.value))
-    }
-
     /// Adds a lane.
     #[track_caller]
     pub(crate) fn add_lane(&mut self) -> Lane {
         self.near.add_lane()
     }
 
-    /// Schedules a timer that is not scheduled, at the end of a lane if that takes it, and lets `fill` write the owner's value.
-    /// O(1); O(log k) among the k chains of the near heap.
+    /// Schedules a timer that is not live, and lets `fill` write the owner's value. Appends it to the lane if it is due no
+    /// earlier than the lane's last timer. O(1); O(log k) among the k chains of the near heap.
     #[inline]
     pub(crate) fn schedule<R>(
         &mut self,
@@ -130,21 +160,12 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, fill)
     }
 
-    /// Schedules a timer again that was cancelled, at the deadline and the place in the order that its node still
-    /// holds. O(1); O(log k) among the k chains of the near heap.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn put_back(&mut self, index: NodeIndex) {
-        debug_assert!(self.deadline(index).is_none());
-        self.len += 1;
-        self.place(None, self.order(index), |_| {});
-    }
-
-    /// Cancels a timer, if its node exists and is scheduled, and `take` takes the owner's value. O(1), O(log k) for the
-    /// head of one of k chains.
+    /// Cancels a timer, if its node exists and it is live, and `take` takes the owner's value. O(1); O(log k) for the head of
+    /// one of k chains.
     #[inline]
     pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
         let node = self.nodes.get_mut(index.get())?;
-        if !node.is_scheduled() {
+        if !node.is_live() {
             return None;
         }
         let taken = take(&mut node.value)?;
@@ -155,19 +176,19 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Some(taken)
     }
 
-    /// Gives a timer a new deadline, if its node exists and is scheduled, and `is_live` accepts the owner's value. Links it at
-    /// the end of a lane if that takes it. Otherwise a later deadline of a timer in a bucket is only written to the node.
-    /// O(1); O(log k) among the k chains of the near heap.
+    /// Gives a timer a new deadline and a new place in the order, if its node exists and it is live, and `is_right` accepts the
+    /// owner's value. Appends it to the lane if it is due no earlier than the lane's last timer. Otherwise a later deadline of
+    /// a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the near heap.
     #[inline]
-    pub(crate) fn set(
+    pub(crate) fn reschedule(
         &mut self,
         lane: Option<Lane>,
         index: NodeIndex,
         deadline: u64,
-        is_live: impl FnOnce(&V) -> bool,
+        is_right: impl FnOnce(&V) -> bool,
     ) -> bool {
         let node = self.nodes.get_mut(index.get());
-        let Some(node) = node.filter(|node| is_live(&node.value)) else {
+        let Some(node) = node.filter(|node| is_right(&node.value)) else {
             return false;
         };
         let place = node.place();
@@ -185,14 +206,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             self.next_sequence += 1;
             return true;
         }
-        let is_scheduled = place != Place::NONE;
-        if is_scheduled {
+        let is_live = place != Place::NONE;
+        if is_live {
             self.move_to(lane, index, deadline);
         }
-        is_scheduled
+        is_live
     }
 
-    /// Gives a timer that is scheduled a new deadline and a new place in the order, and links it there.
+    /// Gives a live timer a new deadline and a new place in the order, and links it there.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
         self.unlink(index, self.node(index).links());
@@ -205,8 +226,30 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
     }
 
-    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer at the end
-    /// of a lane if that takes it, or else where it belongs.
+    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its place in the order. O(1); O(log k) for the
+    /// head of one of k chains.
+    pub(crate) fn hold(&mut self, index: NodeIndex) {
+        debug_assert!(self.node(index).is_scheduled());
+        self.unlink(index, self.node(index).links());
+        let prev = self.held.append(&mut self.nodes, index);
+        self.node_mut(index).link_behind(prev, Place::HELD);
+        self.held_len += 1;
+    }
+
+    /// Puts a timer back where it was in the order, if its node exists and it is held, and `is_right` accepts the owner's value.
+    /// O(1); O(log k) among the k chains of the near heap.
+    pub(crate) fn release(&mut self, index: NodeIndex, is_right: impl FnOnce(&V) -> bool) -> bool {
+        let node = self.nodes.get(index.get()).filter(|node| node.place() == Place::HELD && is_right(&node.value));
+        let Some(links) = node.map(Node::links) else {
+            return false;
+        };
+        self.unlink(index, links);
+        self.place(None, self.order(index), |_| {});
+        true
+    }
+
+    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer: into the
+    /// lane if that takes it, else into the room where its deadline belongs.
     #[inline]
     fn place<R>(&mut self, lane: Option<Lane>, timer: Ordered, fill: impl FnOnce(&mut V) -> R) -> R {
         debug_assert!(timer.sequence < self.next_sequence, "no timer has a sequence number to come");
@@ -214,15 +257,20 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let (place, prev, next) = if let Some(lane) = lane.filter(|&lane| self.near.takes(lane, timer.deadline)) {
             let prev = self.near.append(&mut self.nodes, lane, timer.node, timer.deadline);
             (if prev == NodeIndex::NIL { Place::HEAD } else { Place::CHAIN }, prev, lane.end())
-        } else if let Some((prev, next)) =
+        } else if let Some(Links { place, prev, next }) =
             lane.and_then(|lane| self.near.insert(&mut self.nodes, lane, timer.node, timer.deadline))
         {
-            (Place::CHAIN, prev, next)
-        } else if self.levels.is_empty() && !self.start_levels(tick) || tick <= self.levels.cursor() {
-            (Place::HEAD, NodeIndex::NIL, NodeIndex::NIL)
+            (place, prev, next)
         } else {
-            let (place, prev) = self.levels.append(&mut self.nodes, timer.node, tick);
-            (place, prev, NodeIndex::NIL)
+            if self.levels.is_empty() && !self.needs_no_bucket() {
+                self.start_levels(tick);
+            }
+            if self.levels.is_empty() && self.needs_no_bucket() || tick <= self.levels.cursor() {
+                (Place::HEAD, NodeIndex::NIL, NodeIndex::NIL)
+            } else {
+                let (place, prev) = self.levels.append(&mut self.nodes, timer.node, tick);
+                (place, prev, NodeIndex::NIL)
+            }
         };
         let node = self.node_mut(timer.node);
         node.deadline = timer.deadline;
@@ -235,21 +283,29 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         filled
     }
 
-    /// Unlinks a timer from the place that its node named.
+    /// Unlinks a live timer from the place that its node named.
     #[inline]
     fn unlink(&mut self, index: NodeIndex, links: Links) {
         match links.place.as_bucket() {
             Some(bucket) => self.levels.unlink(&mut self.nodes, bucket, index, links),
-            None => self.unlink_near(links.place, links.prev, links.next),
+            None => self.unlink_elsewhere(links.place, links.prev, links.next),
         }
     }
 
     // Field by field: `Links` would be passed in memory, and written there for a timer in a bucket, too.
     #[inline(never)]
-    fn unlink_near(&mut self, place: Place, prev: NodeIndex, next: NodeIndex) {
-        // So that memory comes back although nothing fires.
-        self.levels.agenda.wake_by(0);
-        self.near.unlink(&mut self.nodes, Links { place, prev, next });
+    fn unlink_elsewhere(&mut self, place: Place, prev: NodeIndex, next: NodeIndex) {
+        self.end_idle();
+        let links = Links { place, prev, next };
+        match place {
+            Place::HEAD => self.near.unlink_head(&mut self.nodes, links.heap_index(), next),
+            Place::CHAIN => self.near.unlink(&mut self.nodes, links),
+            _ => {
+                debug_assert!(place == Place::HELD, "every live timer is linked once");
+                self.held_len -= 1;
+                self.held.unlink(&mut self.nodes, links);
+            }
+        }
     }
 
     /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one
@@ -264,40 +320,44 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         sequence
     }
 
-    /// Starts using buckets once the near heap is too long, with the cursor before `tick`. Returns whether it did.
+    /// Whether there are so few chains that one more of a single timer needs no bucket.
+    #[inline]
+    fn needs_no_bucket(&self) -> bool {
+        self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len()
+    }
+
+    /// Starts using buckets, with the cursor before `tick` where the clock allows it.
     #[cold]
-    fn start_levels(&mut self, tick: Tick) -> bool {
-        if self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len() {
-            return false;
-        }
-        // The cursor may be ahead of the clock, because the earliest timer was asked for before its time.
+    #[inline(never)]
+    fn start_levels(&mut self, tick: Tick) {
+        // The cursor may be ahead of the clock, because the earliest timer was asked for before it was due.
         let cursor = if tick > self.levels.cursor() { self.levels.cursor() } else { Layout::<G>::tick(self.now) };
         self.levels.restart(cursor);
         self.thin_out(Layout::<G>::NEAR);
-        true
     }
 
     /// Makes a timer, whose node is complete but for that, the head of a chain.
     #[inline(never)]
     fn push_head(&mut self, index: NodeIndex) {
         let timer = self.order(index);
-        self.levels.agenda.wake_by(timer.deadline);
-        self.near.push_head(&mut self.nodes, timer);
-        // Only when the heap has doubled, so that the buckets are rarely counted.
+        self.levels.next_work.end_idle_by(timer.deadline);
+        self.near.push_before(&mut self.nodes, timer);
+        // Once for each doubling of the heap, because the buckets are counted: not again for a heap that swings around a size.
         let chains = self.near.chains();
-        if chains.is_power_of_two() && (64..=Layout::<G>::FEW).contains(&chains) {
+        if chains.is_power_of_two() && (64..=Layout::<G>::CROWD).contains(&chains) && chains != self.rewind_tried {
+            self.rewind_tried = chains;
             self.rewind();
         }
     }
 
-    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before its time,
-    /// and at most [`FEW`](Layout::FEW) timers are in buckets; these are placed again. Otherwise every timer scheduled
+    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before it was due,
+    /// and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again. Otherwise every timer scheduled
     /// before the cursor would wait in the heap.
     #[cold]
     #[inline(never)]
     fn rewind(&mut self) {
         let now = Layout::<G>::tick(self.now);
-        if self.levels.cursor() > now && self.levels.len() <= Layout::<G>::FEW {
+        if self.levels.cursor() > now && self.levels.len() <= Layout::<G>::CROWD {
             while let Some(index) = self.levels.any() {
                 self.unlink(index, self.node(index).links());
                 let timer = Ordered::of(&self.nodes, index);
@@ -313,12 +373,12 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     #[inline(never)]
     fn thin_out(&mut self, most: usize) {
         for nth in (1..self.near.chains()).rev().take(most) {
-            let timer = *self.near.head(nth);
+            let timer = *self.near.head(HeapIndex::new(nth));
             let tick = Layout::<G>::tick(timer.deadline);
             let links = self.node(timer.node).links();
             if tick > self.levels.cursor() && links.next == NodeIndex::NIL {
                 self.unlink(timer.node, links);
-                self.levels.place(&mut self.nodes, timer.node, tick);
+                self.levels.link(&mut self.nodes, timer.node, tick);
             }
         }
     }
@@ -326,15 +386,15 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Any one of the timers. O(1).
     pub(crate) fn any(&self) -> Option<NodeIndex> {
         let last = self.near.chains().checked_sub(1);
-        let near = last.map(|last| self.near.head(last).node);
-        near.or_else(|| self.levels.any())
+        let near = last.map(|last| self.near.head(HeapIndex::new(last)).node);
+        near.or_else(|| self.levels.any()).or_else(|| self.held.any())
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.
     /// O(n log n), and O(nodes).
     #[cold]
     fn renumber(&mut self) {
-        // Also timers that are not scheduled: the TTL layer puts some of them back.
+        // All nodes, so that held timers keep their place in the order.
         let mut timers = Vec::with_capacity(self.nodes.len());
         for node in (0..self.nodes.len()).map(NodeIndex::new) {
             timers.push(Ordered { deadline: 0, sequence: self.node(node).sequence(), node });
@@ -364,17 +424,16 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         &self.nodes
     }
 
-    /// Drops the last page of nodes, none of which is scheduled, and what a sort has left for the next. The next advance is
-    /// not idle, so that another page may follow. O(nodes of a page).
+    /// Drops the last page of nodes, none of which is live, and the memory of the last sort. The next advance may give back
+    /// another. O(nodes of a page).
     pub(crate) fn drop_page(&mut self) {
         debug_assert!(
-            self.nodes.iter().skip((self.nodes.pages() - 1) * PAGE).all(|node| !node.is_scheduled()),
-            "every timer that is scheduled has a node"
+            self.nodes.iter().skip((self.nodes.pages() - 1) * NODES_A_PAGE).all(|node| !node.is_live()),
+            "every live timer has a node"
         );
         self.nodes.drop_page();
-        self.levels.collected = Vec::new();
-        self.near.drop_scratch();
-        self.stay_awake();
+        self.sorter = None;
+        self.end_idle();
     }
 
     /// The coarse room.
@@ -384,7 +443,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The number of timers in the near heap. O(buckets).
     pub(crate) fn near_len(&self) -> usize {
-        self.len - self.levels.len()
+        (self.len - self.held_len) as usize - self.levels.len()
     }
 
     /// The number of lanes that hold timers.
@@ -394,7 +453,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.near.bytes() + self.levels.bytes()
+        let sorter = self.sorter.as_ref().map_or(0, |sorter| sorter.bytes());
+        self.nodes.bytes() + self.near.bytes() + self.levels.bytes() + sorter
     }
 
     /// Checks every invariant. O(n log n), and O(nodes).
@@ -406,10 +466,17 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let mut sequences = Vec::new();
         self.near.check(&self.nodes, |index| sequences.push(self.node(index).sequence()));
         self.levels.check(&self.nodes, |index| sequences.push(self.node(index).sequence()));
-        let scheduled = self.nodes.iter().filter(|node| node.is_scheduled()).count();
-        assert!(sequences.len() == self.len && scheduled == self.len, "every timer that is scheduled is linked once");
+        let scheduled = sequences.len();
+        self.held.check(&self.nodes, Place::HELD, self.held_len(), |index| sequences.push(self.node(index).sequence()));
+        assert!(sequences.len() - scheduled == self.held_len(), "held timers are counted");
+        let live = self.nodes.iter().filter(|node| node.is_live()).count();
+        assert!(sequences.len() == self.len() && live == self.len(), "every live timer is linked once");
         assert!(
-            self.levels.agenda.idle_until <= self.near.earliest(),
+            self.sorter.as_ref().map_or(true, |sorter| sorter.collected.is_empty()),
+            "between two calls no timer is linked nowhere"
+        );
+        assert!(
+            self.levels.next_work.idle_until_ns <= self.near.earliest(),
             "an advance that has a timer to fire does not rest"
         );
         sequences.sort_unstable();
@@ -437,11 +504,12 @@ impl<V: Vacant, G: Geometry> Hierarchy<V, G> {
         self.nodes.reserve(additional);
     }
 
-    /// Drops the nodes from `len` on, none of which is scheduled, and gives back all memory that is not needed. O(nodes
+    /// Drops the nodes from `len` on, none of which is live, and gives back all memory that is not needed. O(nodes
     /// dropped), and O(buckets).
     pub(crate) fn shrink_to_fit(&mut self, len: usize) {
         self.nodes.truncate(len);
         self.near.shrink_to_fit();
         self.levels.shrink_to_fit();
+        self.sorter = None;
     }
 }

@@ -6,9 +6,9 @@
 //! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain
 //! of one, and so is each timer of a small wheel without buckets.
 //!
-//! A [lane](lanes) is a chain that stays open at its end. The `next` of its last node is not nil but names the lane; no node
-//! has that index either. So a node needs no field for its lane: an unlink meets the name only at the end of the chain, where
-//! the lane has to know its new last timer.
+//! A [lane](lanes) is a chain that stays open at its end. The `next` of its last node is not nil but the
+//! [end](Lane::end) of the lane, which is no node either. So a node needs no field for its lane: an unlink meets the end only
+//! at the last timer, where the lane has to know its new last one.
 //!
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
@@ -17,13 +17,10 @@ pub(crate) mod lane;
 mod lanes;
 pub(crate) mod sort;
 
-use alloc::vec::Vec;
-use core::mem;
-
 use self::lane::Lane;
 use self::lanes::Lanes;
-use self::sort::sort;
-use crate::engine::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
+use self::sort::{Sorter, sort};
+use crate::engine::node::{HeapIndex, Links, Next, NodeIndex, Nodes, Ordered, Place};
 use crate::engine::pages::{Pages, Vacant};
 
 /// Children of an entry.
@@ -33,7 +30,7 @@ const FANOUT: usize = 4;
 const OUTLIERS: usize = 4;
 
 /// Entries on a page.
-const PAGE: usize = 256;
+const ENTRIES_A_PAGE: usize = 256;
 
 /// An indexed heap of the heads of chains, the earliest first.
 ///
@@ -45,15 +42,13 @@ pub(crate) struct NearHeap {
     /// The entry at index 0: mostly the only one.
     first: Ordered,
     /// The entries from index 1 on.
-    others: Pages<Ordered, PAGE>,
-    /// Scratch memory of the sort.
-    order: Vec<u64>,
+    others: Pages<Ordered, ENTRIES_A_PAGE>,
     lanes: Lanes,
 }
 
 impl NearHeap {
     pub(crate) fn new() -> Self {
-        Self { first: Ordered::VACANT, others: Pages::new(), order: Vec::new(), lanes: Lanes::new() }
+        Self { first: Ordered::VACANT, others: Pages::new(), lanes: Lanes::new() }
     }
 
     /// Adds an empty lane.
@@ -87,7 +82,7 @@ impl NearHeap {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.others.bytes() + self.order.capacity() * mem::size_of::<u64>() + self.lanes.bytes()
+        self.others.bytes() + self.lanes.bytes()
     }
 
     /// The deadline of the timer that fires first, or the end of time if there is none. O(1).
@@ -105,8 +100,8 @@ impl NearHeap {
 
     /// The head of the chain whose entry is at an index.
     #[inline]
-    pub(crate) fn head(&self, index: usize) -> &Ordered {
-        match index.checked_sub(1) {
+    pub(crate) fn head(&self, index: HeapIndex) -> &Ordered {
+        match index.get().checked_sub(1) {
             Some(other) => self.others.at(other),
             None => &self.first,
         }
@@ -114,25 +109,25 @@ impl NearHeap {
 
     /// The heads of all chains, in no particular order.
     pub(crate) fn heads(&self) -> impl Iterator<Item = &Ordered> {
-        (0..self.chains()).map(|index| self.head(index))
+        (0..self.chains()).map(|index| self.head(HeapIndex::new(index)))
     }
 
-    /// Adds a timer that is linked nowhere. O(log chains), O(1) on average.
+    /// Adds a timer that is linked nowhere, as a chain. O(log chains), O(1) on average.
     #[inline(never)]
     pub(crate) fn push<V>(&mut self, nodes: &mut Nodes<V>, timer: Ordered) {
         nodes.at_mut(timer.node.get()).next = NodeIndex::NIL;
         self.push_head(nodes, timer);
     }
 
-    /// Sorts timers that are linked nowhere, links them into a chain, and clears the vector. O(n log n).
+    /// Sorts the collected timers, which are linked nowhere, links them into a chain, and clears their vector. O(n log n).
     #[inline(never)]
-    pub(crate) fn push_all<V>(&mut self, nodes: &mut Nodes<V>, timers: &mut Vec<Ordered>) {
+    pub(crate) fn push_all<V>(&mut self, nodes: &mut Nodes<V>, sorter: &mut Sorter) {
+        let Sorter { collected: timers, order } = sorter;
         match timers[..] {
             [] => {}
             [timer] => self.push(nodes, timer),
             _ => {
-                let mut order = mem::take(&mut self.order);
-                sort(timers, &mut order);
+                sort(timers, order);
                 let mut sorted = order.iter().map(|&nth| timers[nth as usize].node);
                 let (mut prev, mut next) = (NodeIndex::NIL, sorted.next());
                 while let Some(index) = next {
@@ -143,7 +138,6 @@ impl NearHeap {
                     prev = index;
                 }
                 self.push_head(nodes, timers[order[0] as usize]);
-                self.order = order;
             }
         }
         timers.clear();
@@ -162,9 +156,9 @@ impl NearHeap {
         prev
     }
 
-    /// Makes a timer that is due before the last one of a lane a late one: links it before up to [`OUTLIERS`] timers at the end
-    /// of the lane that are due later, if these are not all of it. Returns the neighbours; the links of the timer's node are
-    /// the caller's to write. O(1).
+    /// Links a timer that is due before the last one of a lane before up to [`OUTLIERS`] timers at the end of the lane that are
+    /// due later, if there are no more of them. The links of the timer's own node are the caller's to write. If the first of
+    /// the lane is due later, the timer is to [replace](Self::push_before) it as the head. O(1).
     #[inline(never)]
     pub(crate) fn insert<V>(
         &mut self,
@@ -172,42 +166,53 @@ impl NearHeap {
         lane: Lane,
         index: NodeIndex,
         deadline: u64,
-    ) -> Option<(NodeIndex, NodeIndex)> {
+    ) -> Option<Links> {
         let mut next = self.lanes.last(lane)?;
         for _ in 0..OUTLIERS {
             let node = nodes.at(next.get());
-            if node.place() == Place::HEAD {
-                break;
-            }
             debug_assert!(node.deadline > deadline, "a chain is in order");
+            if node.place() == Place::HEAD {
+                return Some(Links { place: Place::HEAD, prev: NodeIndex::NIL, next });
+            }
             let prev = node.prev;
             if nodes.at(prev.get()).deadline <= deadline {
                 nodes.at_mut(prev.get()).next = index;
                 nodes.at_mut(next.get()).prev = index;
-                return Some((prev, next));
+                return Some(Links { place: Place::CHAIN, prev, next });
             }
             next = prev;
         }
         None
     }
 
+    /// Adds a chain, of which only the head is given, or a head before that of a chain. O(log chains), O(1) on average.
+    pub(crate) fn push_before<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
+        let next = nodes.at(head.node.get()).next;
+        let Some(node) = nodes.get_mut(next.get()).filter(|next| next.place() == Place::HEAD) else {
+            return self.push_head(nodes, head);
+        };
+        let index = node.heap_index();
+        node.set_place(Place::CHAIN);
+        node.prev = head.node;
+        self.rise(nodes, index, head);
+    }
+
     /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.
     pub(crate) fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
         debug_assert!(head == Ordered::of(nodes, head.node), "an entry has its timer's deadline and sequence");
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
-        let index = self.chains();
-        if index != 0 {
+        let index = HeapIndex::new(self.chains());
+        if index != HeapIndex::FIRST {
             self.others.push(head);
         }
         self.rise(nodes, index, head);
     }
 
-    /// Unlinks a timer from its chain. O(1) behind the head of a chain, else O(log chains).
-    #[inline]
+    /// Unlinks a timer from behind the head of its chain. O(1).
+    // Always: a call takes a twentieth more instructions.
+    #[inline(always)]
     pub(crate) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, links: Links) {
-        if links.place == Place::HEAD {
-            return self.unlink_head(nodes, links.prev.get(), links.next);
-        }
+        debug_assert!(links.place == Place::CHAIN);
         let prev = nodes.at_mut(links.prev.get());
         debug_assert!(prev.place().is_in_chain(), "neighbours in a chain name each other");
         prev.next = links.next;
@@ -221,15 +226,16 @@ impl NearHeap {
         }
     }
 
+    /// Unlinks the head of a chain. O(log chains).
     #[inline(never)]
-    fn unlink_head<V>(&mut self, nodes: &mut Nodes<V>, index: usize, next: NodeIndex) {
+    pub(crate) fn unlink_head<V>(&mut self, nodes: &mut Nodes<V>, index: HeapIndex, next: NodeIndex) {
         self.remove_head(nodes, index, next);
     }
 
     /// Puts `next`, the next of a chain, in the place of its head, or removes the entry with the last timer of a chain.
     /// O(1) if that chain comes before all others, else O(log chains).
     #[inline]
-    pub(crate) fn remove_head<V>(&mut self, nodes: &mut Nodes<V>, index: usize, next: NodeIndex) {
+    pub(crate) fn remove_head<V>(&mut self, nodes: &mut Nodes<V>, index: HeapIndex, next: NodeIndex) {
         let Some(node) = nodes.get_mut(next.get()) else {
             self.lanes.empty(next);
             return self.remove_entry(nodes, index);
@@ -237,7 +243,7 @@ impl NearHeap {
         debug_assert!(node.place() == Place::CHAIN, "neighbours in a chain name each other");
         let head = Ordered::new(node, next);
         node.set_place(Place::HEAD);
-        node.prev = NodeIndex::new(index);
+        node.set_heap_index(index);
         debug_assert!(self.head(index).precedes(&head), "a chain is in order");
         if self.others.len() == 0 {
             self.first = head;
@@ -246,7 +252,7 @@ impl NearHeap {
         }
     }
 
-    fn remove_entry<V>(&mut self, nodes: &mut Nodes<V>, index: usize) {
+    fn remove_entry<V>(&mut self, nodes: &mut Nodes<V>, index: HeapIndex) {
         let Some(end) = self.others.len().checked_sub(1) else {
             self.first = Ordered::VACANT;
             return;
@@ -255,20 +261,18 @@ impl NearHeap {
         self.others.pop();
         // The memory of a crowd is given back while its timers fire.
         self.others.trim();
-        if index == end + 1 {
+        if index.get() == end + 1 {
             return;
         }
-        if index == 0 || !last.precedes(self.head((index - 1) / FANOUT)) {
-            self.sink(nodes, index, last.node);
-        } else {
-            self.rise(nodes, index, last);
+        match parent(index) {
+            Some(parent) if last.precedes(self.head(parent)) => self.rise(nodes, index, last),
+            _ => self.sink(nodes, index, last.node),
         }
     }
 
     /// Puts an entry where it belongs, at an index or above it.
-    fn rise<V>(&mut self, nodes: &mut Nodes<V>, mut index: usize, entry: Ordered) {
-        while index != 0 {
-            let above = (index - 1) / FANOUT;
+    fn rise<V>(&mut self, nodes: &mut Nodes<V>, mut index: HeapIndex, entry: Ordered) {
+        while let Some(above) = parent(index) {
             let parent = *self.head(above);
             if !entry.precedes(&parent) {
                 break;
@@ -283,16 +287,16 @@ impl NearHeap {
     // Never inlined, and given a node instead of an entry: otherwise the caller writes the entry in parts and copies it as a
     // whole, and the next fire waits for that copy.
     #[inline(never)]
-    fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: usize, head: NodeIndex) {
+    fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: HeapIndex, head: NodeIndex) {
         let entry = Ordered::of(nodes, head);
         loop {
             // The children, by their indexes among the others.
-            let first = FANOUT * index;
+            let first = FANOUT * index.get();
             let mut least = entry;
             let mut below = index;
             for (child, nth) in self.others.from(first).iter().take(FANOUT).zip(first + 1..) {
                 if child.precedes(&least) {
-                    (least, below) = (*child, nth);
+                    (least, below) = (*child, HeapIndex::new(nth));
                 }
             }
             self.write(nodes, index, least);
@@ -304,18 +308,18 @@ impl NearHeap {
     }
 
     #[inline]
-    fn write<V>(&mut self, nodes: &mut Nodes<V>, index: usize, entry: Ordered) {
-        match index.checked_sub(1) {
+    fn write<V>(&mut self, nodes: &mut Nodes<V>, index: HeapIndex, entry: Ordered) {
+        match index.get().checked_sub(1) {
             Some(other) => *self.others.at_mut(other) = entry,
             None => self.first = entry,
         }
-        nodes.at_mut(entry.node.get()).prev = NodeIndex::new(index);
+        nodes.at_mut(entry.node.get()).set_heap_index(index);
     }
 
     /// Takes the sequence numbers of the heads from their nodes, after all timers were renumbered in the same order.
     pub(crate) fn renumber<V>(&mut self, nodes: &Nodes<V>) {
         for index in 0..self.chains() {
-            let head = Ordered::of(nodes, self.head(index).node);
+            let head = Ordered::of(nodes, self.head(HeapIndex::new(index)).node);
             match index.checked_sub(1) {
                 Some(other) => *self.others.at_mut(other) = head,
                 None => self.first = head,
@@ -323,15 +327,9 @@ impl NearHeap {
         }
     }
 
-    /// Gives back the scratch memory of the sort.
-    pub(crate) fn drop_scratch(&mut self) {
-        self.order = Vec::new();
-    }
-
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.others.truncate(self.others.len());
-        self.drop_scratch();
     }
 
     /// Checks every invariant of the heap and its chains, and hands each timer to `visit`.
@@ -343,8 +341,9 @@ impl NearHeap {
         assert!(!self.is_empty() || self.first == Ordered::VACANT && self.others.len() == 0, "an empty heap is vacant");
         let mut lanes_in_use = 0;
         for (index, &entry) in self.heads().enumerate() {
+            let index = HeapIndex::new(index);
             assert!(
-                index == 0 || !entry.precedes(self.head((index - 1) / FANOUT)),
+                parent(index).map_or(true, |parent| !entry.precedes(self.head(parent))),
                 "no entry of the near heap precedes its parent"
             );
             assert!(
@@ -353,7 +352,7 @@ impl NearHeap {
             );
             let head = nodes.at(entry.node.get());
             assert!(
-                head.place() == Place::HEAD && head.prev.get() == index,
+                head.place() == Place::HEAD && head.heap_index() == index,
                 "the head of a chain says where its entry is"
             );
             let (mut prev, mut next) = (entry, head.next);
@@ -378,4 +377,10 @@ impl NearHeap {
         }
         assert!(lanes_in_use == self.lanes.in_use(), "a lane that is in use is one chain");
     }
+}
+
+/// The entry above one, unless that is the first.
+#[inline]
+fn parent(index: HeapIndex) -> Option<HeapIndex> {
+    Some(HeapIndex::new(index.get().checked_sub(1)? / FANOUT))
 }

@@ -4,10 +4,10 @@ use crate::engine::geometry::BucketIndex;
 use crate::engine::pages::{Pages, Vacant};
 
 /// Nodes on a page.
-pub(crate) const PAGE: usize = 256;
+pub(crate) const NODES_A_PAGE: usize = 256;
 
 /// All nodes of a wheel, by index.
-pub(crate) type Nodes<V> = Pages<Node<V>, PAGE>;
+pub(crate) type Nodes<V> = Pages<Node<V>, NODES_A_PAGE>;
 
 /// The most timers that a wheel can hold. The index of a timer, also one of the caller's own, is below it.
 pub(crate) const MAX_TIMERS: usize = 3 << 29;
@@ -61,17 +61,38 @@ impl NodeIndex {
 /// they run out.
 pub(crate) const SEQUENCES: u64 = 1 << 48;
 
+/// The index of an entry in the near heap.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeapIndex(u32);
+
+impl HeapIndex {
+    /// The entry of the timer that fires first.
+    pub(crate) const FIRST: Self = Self(0);
+
+    #[inline]
+    pub(crate) const fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The structure that a timer's node is linked into.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u16);
 
 impl Place {
-    /// None: the timer is not scheduled.
+    /// None: there is no timer.
     pub(crate) const NONE: Self = Self(u16::MAX);
-    /// The head of a chain, which has an entry in the near heap. `prev` is the index of that entry.
-    pub(crate) const HEAD: Self = Self(u16::MAX - 1);
+    /// The list of the held timers: live, and in no order.
+    pub(crate) const HELD: Self = Self(u16::MAX - 1);
+    /// The head of a chain, which has an entry in the near heap instead of a previous node.
+    pub(crate) const HEAD: Self = Self(u16::MAX - 2);
     /// A chain, behind its head.
-    pub(crate) const CHAIN: Self = Self(u16::MAX - 2);
+    pub(crate) const CHAIN: Self = Self(u16::MAX - 3);
 
     /// A strand of a bucket.
     #[inline]
@@ -100,10 +121,17 @@ pub(crate) struct Links {
     pub(crate) next: NodeIndex,
 }
 
+impl Links {
+    /// The entry of the head of a chain in the near heap.
+    pub(crate) fn heap_index(&self) -> HeapIndex {
+        debug_assert!(self.place == Place::HEAD);
+        HeapIndex(self.prev.0)
+    }
+}
+
 /// One timer. `V` is the value that the owner of the wheel keeps for it.
 ///
-/// Invariant: `place`, `prev` and `next` are where the node is linked; without a place the other fields mean
-/// nothing.
+/// Invariant: place, `prev` and `next` are where the node is linked. Without a place the other fields mean nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<V> {
     /// When the timer is due, in nanoseconds.
@@ -120,7 +148,7 @@ impl<V: Vacant> Vacant for Node<V> {
 }
 
 impl<V> Node<V> {
-    /// A node of a timer that is not scheduled.
+    /// A node without a timer.
     pub(crate) const fn new(value: V) -> Self {
         let (prev, next) = (NodeIndex::NIL, NodeIndex::NIL);
         Self { deadline: 0, order: (Place::NONE.0 as u64).to_le_bytes(), prev, next, value }
@@ -165,9 +193,29 @@ impl<V> Node<V> {
         (self.prev, self.next) = (prev, NodeIndex::NIL);
     }
 
+    /// The entry of the head of a chain in the near heap. It stands in the place of the previous node, which a head has not.
+    #[inline]
+    pub(crate) fn heap_index(&self) -> HeapIndex {
+        self.links().heap_index()
+    }
+
+    /// Makes the node the head of a chain, with an entry in the near heap.
+    #[inline]
+    pub(crate) fn set_heap_index(&mut self, index: HeapIndex) {
+        debug_assert!(self.place() == Place::HEAD);
+        self.prev = NodeIndex(index.0);
+    }
+
+    /// Whether the node is one of a live timer.
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        self.place() != Place::NONE
+    }
+
+    /// Whether the timer is live and in the order: not held.
     #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
-        self.place() != Place::NONE
+        !matches!(self.place(), Place::NONE | Place::HELD)
     }
 }
 

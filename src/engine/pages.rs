@@ -46,7 +46,7 @@ impl<E: Vacant, const PAGE: usize> Aligned<E, PAGE> {
 pub(crate) struct Pages<E, const PAGE: usize> {
     aligned: Vec<Box<Aligned<E, PAGE>>>,
     large: Vec<Box<[E; PAGE]>>,
-    few: Vec<E>,
+    few: Box<[E]>,
     len: usize,
 }
 
@@ -56,17 +56,17 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         elements / PAGE + (elements % PAGE != 0) as usize
     }
 
-    /// The fewest elements that there is room for, unless there is none.
-    const FEWEST: usize = 8;
+    /// The least room that is made.
+    const LEAST_ROOM: usize = 8;
 
-    /// The most elements that need no page.
-    const FEW: usize = PAGE / 2;
+    /// The most elements that are kept without a page.
+    const MOST_WITHOUT_PAGE: usize = PAGE / 2;
 
     /// Whether elements are small enough for aligned pages.
     const IS_SMALL: bool = mem::size_of::<E>() <= 32;
 
-    pub(crate) const fn new() -> Self {
-        Self { aligned: Vec::new(), large: Vec::new(), few: Vec::new(), len: 0 }
+    pub(crate) fn new() -> Self {
+        Self { aligned: Vec::new(), large: Vec::new(), few: Box::new([]), len: 0 }
     }
 
     #[inline]
@@ -99,7 +99,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     pub(crate) fn bytes(&self) -> usize {
         (self.aligned.capacity() + self.large.capacity()) * mem::size_of::<usize>()
             + self.pages() * PAGE * mem::size_of::<E>()
-            + self.few.capacity() * mem::size_of::<E>()
+            + self.few.len() * mem::size_of::<E>()
     }
 
     /// The element at an index, unless there is no memory for it.
@@ -198,30 +198,30 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
     #[inline(never)]
     fn grow(&mut self) {
         let room = self.few.len();
-        if self.pages() == 0 && room < Self::FEW {
-            self.grow_few((2 * room).clamp(Self::FEWEST, Self::FEW));
+        if self.pages() == 0 && room < Self::MOST_WITHOUT_PAGE {
+            self.grow_few((2 * room).clamp(Self::LEAST_ROOM, Self::MOST_WITHOUT_PAGE));
         } else {
             self.add_page();
         }
     }
 
     fn grow_few(&mut self, room: usize) {
-        self.few.reserve_exact(room - self.few.len());
-        while self.few.len() < room {
-            self.few.push(E::VACANT);
-        }
+        let mut few = mem::take(&mut self.few).into_vec();
+        few.reserve_exact(room - few.len());
+        few.resize_with(room, || E::VACANT);
+        self.few = few.into_boxed_slice();
     }
 
     fn add_page(&mut self) {
         if Self::IS_SMALL {
             let mut page = Box::new(Aligned::new());
-            let old = page.0.iter_mut().zip(&mut self.few);
+            let old = page.0.iter_mut().zip(&mut *self.few);
             old.for_each(|(new, old)| mem::swap(new, old));
-            self.few = Vec::new();
+            self.few = Box::new([]);
             self.aligned.push(page);
         } else {
             self.grow_few(PAGE);
-            // The vector has that length, so the conversion succeeds.
+            // The slice has that length, so the conversion succeeds.
             self.large.extend(mem::take(&mut self.few).try_into());
         }
     }
@@ -229,7 +229,7 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
     /// Makes room for `additional` more elements. O(additional).
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len.saturating_add(additional);
-        if self.pages() == 0 && wanted <= Self::FEW {
+        if self.pages() == 0 && wanted <= Self::MOST_WITHOUT_PAGE {
             if wanted > self.few.len() {
                 self.grow_few(wanted);
             }
@@ -253,15 +253,16 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         self.truncate_pages(Self::pages_for(self.len));
-        if self.len <= Self::FEW && self.pages() != 0 {
+        if self.len <= Self::MOST_WITHOUT_PAGE && self.pages() != 0 {
             let last = self.page_mut(0).into_iter().flatten().take(len);
             self.few = last.map(|element| mem::replace(element, E::VACANT)).collect();
             self.truncate_pages(0);
         }
-        self.few.truncate(self.len);
+        let mut few = mem::take(&mut self.few).into_vec();
+        few.truncate(self.len);
+        self.few = few.into_boxed_slice();
         self.aligned.shrink_to_fit();
         self.large.shrink_to_fit();
-        self.few.shrink_to_fit();
     }
 }
 

@@ -39,13 +39,9 @@ impl<G: Geometry> Iterator for IndexAdvance<'_, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Due> {
-        if self.wheel.hierarchy.is_idle() {
-            return None;
-        }
         let mut unlimited = Budget::UNLIMITED;
         let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
         let due = self.wheel.hierarchy.next_due(budget)?;
-        budget.pay_for_fire();
         Some(self.wheel.fire(due))
     }
 

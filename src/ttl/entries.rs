@@ -61,16 +61,16 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.deadlines.len() + self.flights.len()
+        self.deadlines.len()
     }
 
     /// Whether there is room for `additional` more entries.
     pub(super) fn has_room(&self, additional: usize) -> bool {
-        additional <= self.deadlines.room() - self.flights.len()
+        additional <= self.deadlines.room()
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.deadlines.reserve(additional + self.flights.len());
+        self.deadlines.reserve(additional);
     }
 
     /// The entry of a key and its deadline, unless the key is stale. O(1).
@@ -97,7 +97,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// All entries, in no particular order. O(n), however many there once were.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<K>> + '_ {
-        self.deadlines.iter_with_held().map(|timer| &timer.value.entry)
+        self.deadlines.iter().map(|timer| &timer.value.entry)
     }
 
     /// Adds an entry, for which there must be room. O(1).
@@ -109,7 +109,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Gives an entry another deadline and ends its flight, if it is in flight. O(1).
     #[inline]
     pub(super) fn reschedule(&mut self, key: TtlKey, deadline_ns: u64) -> Option<Flight> {
-        let flight = self.put_back(key);
+        let flight = self.land(key);
         self.deadlines.reschedule(key.0, deadline_ns);
         flight
     }
@@ -117,8 +117,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Removes an entry, wherever it is, unless the key is stale. O(1).
     pub(super) fn remove(&mut self, key: TtlKey) -> Option<(Entry<K>, Option<Flight>)> {
         let flight = self.land(key);
-        let held = if flight.is_some() { self.deadlines.take_held(key.0) } else { self.deadlines.cancel(key.0) };
-        Some((held?.entry, flight))
+        Some((self.deadlines.cancel(key.0)?.entry, flight))
     }
 
     /// Holds the next entry that is due, within the budget. If nothing of the budget is left, there may be more. It is to be
@@ -167,7 +166,7 @@ impl<K, G: Geometry> Entries<K, G> {
     #[inline]
     pub(super) fn put_back(&mut self, key: TtlKey) -> Option<Flight> {
         let flight = self.land(key)?;
-        self.deadlines.put_back(key.0);
+        self.deadlines.release(key.0);
         Some(flight)
     }
 
@@ -180,7 +179,8 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Drops all entries and gives their memory back. O(n), however many there once were.
     pub(super) fn clear(&mut self, now: u64) {
-        self.put_all_back();
+        self.flights.clear();
+        self.retrying = 0;
         self.deadlines.clear();
         self.deadlines.shrink_to_fit();
         self.flights.shrink_to_fit();
@@ -227,14 +227,11 @@ impl<K, G: Geometry> Entries<K, G> {
             assert_eq!(held.and_then(|held| held.flight), Some(timer.key), "{FLIGHT}");
             assert_ne!(timer.value.phase, Phase::Queued, "an entry that is queued is not in flight");
         }
-        let in_flight = self.deadlines.iter_with_held().filter(|timer| timer.value.flight.is_some());
+        let in_flight = self.deadlines.iter().filter(|timer| timer.value.flight.is_some());
         assert_eq!(in_flight.count(), self.flights.len(), "{FLIGHT}");
-        assert_eq!(
-            self.deadlines.iter_with_held().count(),
-            self.len(),
-            "an entry is held if and only if it is in flight"
-        );
-        assert!(self.deadlines.ascending().all(|timer| timer.value.flight.is_none()), "what is in flight is held");
+        let queued = self.deadlines.ascending();
+        assert_eq!(queued.len() + self.flights.len(), self.len(), "an entry is held if and only if it is in flight");
+        assert!(queued.into_iter().all(|timer| timer.value.flight.is_none()), "what is in flight is held");
         let retrying = self.flights.iter().filter(|timer| timer.value.phase == Phase::Retrying);
         assert_eq!(retrying.count(), self.retrying, "retries are counted");
     }

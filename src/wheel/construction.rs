@@ -58,6 +58,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0), gave_back_at: now }
+        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0) }
     }
 }

@@ -65,18 +65,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
-        if self.hierarchy.is_idle() {
-            return None;
-        }
         let due = self.next_due(budget)?;
-        budget.pay_for_fire();
         Some(DueTimer { wheel: self, due })
     }
 }
 
 /// The first timer that is due, still in the wheel, from [`Wheel::peek_expired`].
 ///
-/// It can be [removed](DueTimer::remove) or [kept](DueTimer::rearm) with a new deadline. If the handle
+/// It can be [removed](DueTimer::remove), [kept](DueTimer::rearm) with a new deadline, or [held](DueTimer::hold). If the handle
 /// is dropped, also by a panic, the timer stays due, whatever was written to its value.
 ///
 /// ```
@@ -102,7 +98,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// }
 /// assert_eq!((removed, entries.next_deadline()), (vec!["idle"], Some(60)));
 /// ```
-#[must_use = "a due timer stays due unless it is removed or rearmed"]
+#[must_use = "a due timer stays due unless it is removed, rearmed or held"]
 pub struct DueTimer<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
     due: Next,
@@ -172,11 +168,31 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
-    /// Takes the timer out of the order, and keeps its value under its key.
-    #[cfg(feature = "ttl")]
-    pub(super) fn hold(self) -> TimerKey {
+    /// Holds the timer: it stays live under its key, is no longer due, and wakes nobody. Returns the key. O(1); O(log k)
+    /// among the k timers of the near heap.
+    ///
+    /// For work that is handed out and may come back: [`Wheel::release`] makes the timer due again, in its old place in the
+    /// order; [`Wheel::reschedule`] schedules it anew; [`Wheel::cancel`] ends it. Until then it counts in
+    /// [`len`](Wheel::len), and is passed over by everything that has to do with time: [`advance`](Wheel::advance),
+    /// [`wake_at`](Wheel::wake_at), [`next_deadline`](Wheel::next_deadline), [`ascending`](Wheel::ascending).
+    ///
+    /// The idea is that of Dongting's `TtlManager`, whose entries wait apart while their expiry is proposed.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut jobs = Wheel::new(0);
+    /// jobs.schedule(10, "send mail");
+    /// let in_flight = jobs.peek_expired(10).unwrap().hold();
+    /// assert_eq!((jobs.get(in_flight), jobs.len()), (Some(&"send mail"), 1));
+    /// assert_eq!((jobs.wake_at(), jobs.advance(20).count()), (None, 0));
+    ///
+    /// jobs.release(in_flight); // it has failed: due again
+    /// assert_eq!(jobs.advance(20).map(|job| job.value).next(), Some("send mail"));
+    /// ```
+    pub fn hold(self) -> TimerKey {
         let key = self.key();
-        self.wheel.hierarchy.fire(self.due, |_| {});
+        self.wheel.hierarchy.hold(self.due.node);
         key
     }
 

@@ -42,7 +42,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
         let ascent = self.hierarchy.ascent();
-        Counted { left: self.len(), timers: ascent.map(|timer| self.timer_in(timer.node)) }
+        Counted { left: ascent.len(), timers: ascent.map(|timer| self.timer_in(timer.node)) }
     }
 
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
@@ -62,9 +62,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(youngest, "cb");
     /// ```
     pub fn descending(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
-        let mut left = self.hierarchy.latest_first();
-        let timers = iter::from_fn(move || Some(self.timer_in(left.pop()?.node)));
-        Counted { left: self.len(), timers }
+        let mut latest = self.hierarchy.latest_first();
+        let left = latest.len();
+        Counted { left, timers: iter::from_fn(move || Some(self.timer_in(latest.pop()?.node))) }
     }
 
     /// Cancels every timer that `f` answers `false` for, given its key, deadline and value, in no

@@ -105,14 +105,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn wake_at(&self) -> Option<u64> {
-        let at = self.hierarchy.wake().max(self.now());
-        (!self.is_empty()).then_some(at)
+        let at = self.hierarchy.wake_ns().max(self.now());
+        (!self.hierarchy.is_unscheduled()).then_some(at)
     }
 
     /// As `wake_at`, but not clamped to [`now`](Wheel::now): a timer that is overdue counts with its deadline.
     #[cfg(any(feature = "tokio", feature = "ttl"))]
     pub(crate) fn work_at(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.hierarchy.wake())
+        (!self.hierarchy.is_unscheduled()).then_some(self.hierarchy.wake_ns())
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly

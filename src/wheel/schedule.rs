@@ -90,7 +90,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        self.hierarchy.set(None, key.index(), deadline, |slot| slot.is_of(key))
+        self.hierarchy.reschedule(None, key.index(), deadline, |slot| slot.is_of(key))
     }
 
     /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
@@ -131,6 +131,24 @@ impl<T, G: Geometry> Wheel<T, G> {
             Some(key) if self.reschedule(key, deadline) => key,
             _ => *timer.insert(self.schedule(deadline, value())),
         }
+    }
+
+    /// Puts a timer that is [held](crate::DueTimer::hold) back to its old deadline and place in the order. `false` if the key
+    /// is stale or the timer is not held. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let first = wheel.schedule(10, "first");
+    /// wheel.schedule(10, "second");
+    /// wheel.peek_expired(10).unwrap().hold();
+    /// assert!(wheel.release(first));
+    /// assert!(!wheel.release(first), "it is not held any more");
+    /// assert!(wheel.advance(10).map(|timer| timer.value).eq(["first", "second"]));
+    /// ```
+    pub fn release(&mut self, key: TimerKey) -> bool {
+        self.hierarchy.release(key.index(), |slot| slot.is_of(key))
     }
 
     /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), O(log k) among the k
@@ -220,6 +238,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule_in(&mut self, lane: Lane, key: TimerKey, deadline: u64) -> bool {
-        self.hierarchy.set(Some(lane), key.index(), deadline, |slot| slot.is_of(key))
+        self.hierarchy.reschedule(Some(lane), key.index(), deadline, |slot| slot.is_of(key))
     }
 }

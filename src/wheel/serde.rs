@@ -48,15 +48,23 @@ struct StoredTimer<T> {
     deadline: u64,
     /// The order among timers of equal deadline; no two timers share one.
     sequence: u64,
+    /// Whether the timer is held. Nothing says so in what was stored before timers could be held.
+    #[serde(default)]
+    held: bool,
     value: T,
 }
 
 impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
     /// Stores the clock and every slot. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slots = self.hierarchy.values().map(|(order, slot)| StoredSlot {
-            generation: slot.generation(),
-            timer: slot.get().map(|value| StoredTimer { deadline: order.deadline, sequence: order.sequence, value }),
+        let slots = self.hierarchy.nodes().iter().map(|node| StoredSlot {
+            generation: node.value.generation(),
+            timer: node.value.get().map(|value| StoredTimer {
+                deadline: node.deadline,
+                sequence: node.sequence(),
+                held: !node.is_scheduled(),
+                value,
+            }),
         });
         let stored = Stored { now: self.now(), first_generation: self.slots.first_generation, slots: slots.collect() };
         stored.serialize(serializer)
@@ -84,7 +92,7 @@ impl<T> Stored<T> {
         }
         let mut slots = Slots::new(self.first_generation);
         let mut hierarchy = Hierarchy::new(self.now);
-        let mut sequences = Vec::new();
+        let mut timers = Vec::new();
         for StoredSlot { generation, timer } in self.slots {
             if timer.is_some() != (generation % 2 == 1) {
                 let expected = "an odd generation for a timer, an even one for a free slot";
@@ -93,7 +101,7 @@ impl<T> Stored<T> {
             let index = NodeIndex::new(hierarchy.nodes().len());
             let slot = match (timer, NonZeroU32::new(generation)) {
                 (Some(timer), Some(generation)) => {
-                    sequences.push((timer.sequence, index, timer.deadline));
+                    timers.push((timer.sequence, index, timer.deadline, timer.held));
                     let value = timer.value;
                     Slot::Taken { generation, value }
                 }
@@ -104,15 +112,18 @@ impl<T> Stored<T> {
             *hierarchy.value_mut(index).expect("the node was just made") = slot;
         }
         slots.make_room_to_free(hierarchy.nodes().capacity());
-        sequences.sort_unstable();
-        if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        timers.sort_unstable();
+        if let Some(pair) = timers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let expected = "a different sequence number for each timer";
             return Err(unexpected(pair[0].0, expected));
         }
-        for (_, index, deadline) in sequences {
+        for (_, index, deadline, held) in timers {
             hierarchy.schedule(None, index, deadline, |_| {});
+            if held {
+                hierarchy.hold(index);
+            }
         }
-        Ok(Wheel { hierarchy, slots, gave_back_at: self.now })
+        Ok(Wheel { hierarchy, slots })
     }
 }
 

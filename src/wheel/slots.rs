@@ -15,7 +15,7 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use self::free_set::FreeSet;
-use crate::engine::node::{NodeIndex, PAGE};
+use crate::engine::node::{NODES_A_PAGE, NodeIndex};
 use crate::engine::pages::Vacant;
 use crate::wheel::key::TimerKey;
 
@@ -137,7 +137,7 @@ impl Slots {
         self.free.lowest()
     }
 
-    /// The generation of a slot of that generation once it is filled.
+    /// The generation that a slot gets when it is filled: the next odd number, at least `first_generation`.
     #[inline]
     pub(crate) fn filled(&self, generation: u32) -> NonZeroU32 {
         NonZeroU32::MIN | generation.max(self.first_generation)
@@ -156,8 +156,8 @@ impl Slots {
             return slot;
         }
         let made = add();
-        if made % PAGE == 0 {
-            self.make_room_to_free(made + PAGE);
+        if made % NODES_A_PAGE == 0 {
+            self.make_room_to_free(made + NODES_A_PAGE);
         }
         NodeIndex::new(made)
     }
@@ -166,7 +166,7 @@ impl Slots {
     /// not. If there is less than a page of slots, freeing makes the room.
     #[cold]
     pub(crate) fn make_room_to_free(&mut self, capacity: usize) {
-        if capacity > PAGE {
+        if capacity > NODES_A_PAGE {
             self.free.make_room(capacity);
         }
     }

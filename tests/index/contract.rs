@@ -114,7 +114,7 @@ fn room_for_more_than_a_wheel_can_hold_is_refused() {
     for additional in [usize::MAX, usize::MAX / 2, INDEXES as usize] {
         let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
         let message = *reserved.unwrap_err().downcast::<String>().unwrap();
-        assert_eq!(message, "an index of a timer is below 1610612736");
+        assert_eq!(message, "an index would be out of range (must be below 1610612736)");
         assert_eq!((wheel.stats().bytes, wheel.len()), (bytes, 1));
     }
 }

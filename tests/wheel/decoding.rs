@@ -43,7 +43,10 @@ impl Kind for Mixed {
             59 => Op::Shrink,
             60 => Op::Reserve(decoder.byte()),
             61 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
-            62 => Op::Touch(decoder.pick()),
+            62 => match decoder.below(4) {
+                0 => Op::Touch(decoder.pick()),
+                _ => Op::hold(decoder, spans),
+            },
             _ => Op::first_or_fires(decoder, spans),
         }
     }
@@ -85,7 +88,8 @@ impl Kind for Backlog {
             14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
             15..=17 => Op::Schedule(moment(decoder, spans)),
             18..=21 => crowd(decoder, spans),
-            22..=23 => Op::Cancel(decoder.pick()),
+            22 => Op::Cancel(decoder.pick()),
+            23 => Op::hold(decoder, spans),
             24..=25 => Op::CancelMany(decoder.below(6)),
             26..=27 => Op::Reschedule(decoder.pick(), moment(decoder, spans)),
             28 => Op::RescheduleMany(decoder.below(6), moment(decoder, spans)),
@@ -144,6 +148,14 @@ impl Op {
             0..=2 => Self::AddLane,
             3 => Self::Lane(None),
             _ => Self::Lane(Some(decoder.choose(&[0, 0, 0, 1, 1, 2, MAX_LANES - 1]))),
+        }
+    }
+
+    /// Timers that are held, or no longer.
+    fn hold(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
+        match decoder.below(2) {
+            0 => Self::Hold(decoder.jump(spans), decoder.choose(&[1, 1, 2, 5, 40, u8::MAX])),
+            _ => Self::Release(decoder.byte(), decoder.pick()),
         }
     }
 

@@ -21,6 +21,7 @@ mod cancel;
 mod crowds;
 mod crowds_ahead;
 mod expiration_delay;
+mod held;
 mod hostile;
 mod invariants;
 mod iterators;

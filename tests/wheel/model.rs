@@ -11,6 +11,8 @@ use timer_wheel::TimerKey;
 pub(crate) struct Timer<T> {
     pub(crate) deadline: u64,
     pub(crate) sequence: u64,
+    /// Whether it is live and in no order.
+    pub(crate) is_held: bool,
     pub(crate) value: T,
 }
 
@@ -33,11 +35,23 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.queue.len()
+        self.timers.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.timers.is_empty()
+    }
+
+    /// All live timers, held ones included, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &Timer<T>)> {
+        self.timers.iter().map(|(key, timer)| (*key, timer))
+    }
+
+    /// The held timers, in the order in which they were scheduled.
+    pub(crate) fn held(&self) -> Vec<K> {
+        let mut held: Vec<_> = self.iter().filter(|(_, timer)| timer.is_held).collect();
+        held.sort_unstable_by_key(|(_, timer)| timer.sequence);
+        held.into_iter().map(|(key, _)| key).collect()
     }
 
     pub(crate) fn get(&self, key: K) -> Option<&Timer<T>> {
@@ -48,7 +62,7 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
         self.timers.get_mut(&key).map(|timer| &mut timer.value)
     }
 
-    /// The earliest live deadline.
+    /// The earliest deadline in the order.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
         self.queue.keys().next().map(|&(deadline, _)| deadline)
     }
@@ -58,20 +72,20 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
         self.next_deadline().is_some_and(|deadline| deadline <= self.now)
     }
 
-    /// All live timers in the order of the contract.
+    /// All timers but the held ones, in the order of the contract.
     pub(crate) fn ascending(&self) -> impl DoubleEndedIterator<Item = (K, &Timer<T>)> + ExactSizeIterator {
         self.queue.values().map(|key| (*key, &self.timers[key]))
     }
 
-    /// The live timer at a place in the order, counted round and round.
+    /// The timer at a place in the order, counted round and round.
     pub(crate) fn nth(&self, n: usize) -> Option<K> {
-        let place = n.checked_rem(self.len())?;
+        let place = n.checked_rem(self.queue.len())?;
         self.queue.values().nth(place).copied()
     }
 
     pub(crate) fn schedule(&mut self, key: K, deadline: u64, value: T) {
         let sequence = self.take_sequence();
-        let timer = Timer { deadline, sequence, value };
+        let timer = Timer { deadline, sequence, is_held: false, value };
         let earlier = self.timers.insert(key, timer);
         assert!(earlier.is_none(), "a live timer's key was given out again");
         self.queue.insert((deadline, sequence), key);
@@ -89,9 +103,27 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
             return false;
         };
         self.queue.remove(&(timer.deadline, timer.sequence));
-        timer.deadline = deadline;
-        timer.sequence = sequence;
+        (timer.deadline, timer.sequence, timer.is_held) = (deadline, sequence, false);
         self.queue.insert((deadline, sequence), key);
+        true
+    }
+
+    /// Takes a timer out of the order.
+    #[allow(dead_code, reason = "only wheels with keys hold timers")]
+    pub(crate) fn hold(&mut self, key: K) {
+        let timer = self.timers.get_mut(&key).expect("it lives");
+        timer.is_held = true;
+        self.queue.remove(&(timer.deadline, timer.sequence)).expect("it is in the order");
+    }
+
+    /// Puts a held timer back to where it was in the order.
+    #[allow(dead_code, reason = "only wheels with keys hold timers")]
+    pub(crate) fn release(&mut self, key: K) -> bool {
+        let Some(timer) = self.timers.get_mut(&key).filter(|timer| timer.is_held) else {
+            return false;
+        };
+        timer.is_held = false;
+        self.queue.insert((timer.deadline, timer.sequence), key);
         true
     }
 

@@ -105,10 +105,12 @@ impl<G: Geometry> Pair<G> {
 
     /// A wheel that has a past. Its timers are live, and no other keys are known.
     pub(crate) fn resume(wheel: Wheel<u64, G>) -> Self {
-        let mut pair = Self::new(wheel.now());
-        for timer in wheel.ascending() {
+        let (mut pair, mut held, mut released) = (Self::new(wheel.now()), Vec::new(), wheel.clone());
+        held.extend(wheel.iter().map(|timer| timer.key).filter(|&key| released.release(key)));
+        for timer in released.ascending() {
             pair.know(timer.key, timer.deadline, *timer.value);
         }
+        held.into_iter().for_each(|key| pair.model.hold(key));
         Self { wheel, ..pair }
     }
 
@@ -158,6 +160,12 @@ impl<G: Geometry> Pair<G> {
             }
             Op::AdvanceToEnd(to, work) => self.advance_to_end(self.resolve(to), work.max(1)),
             Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule, usize::MAX),
+            Op::Hold(to, count) => self.hold(self.resolve(to), count),
+            Op::Release(nth, pick) => {
+                let held = self.model.held();
+                let nth = usize::from(nth).checked_rem(held.len());
+                self.release(nth.map_or_else(|| self.pick(pick), |nth| Some(held[nth])));
+            }
             Op::Pop(to) => self.pull(self.resolve(to), 1),
             Op::PeekExpired(to, nth, rule) => {
                 self.advance_with(self.resolve(to), Budget::unlimited(), rule, nth.into());
@@ -191,6 +199,10 @@ impl<G: Geometry> Pair<G> {
         for at in 0..self.keys.len() {
             self.compare_key(self.keys[at]);
         }
+        self.advance(u64::MAX);
+        self.compare();
+        self.model.held().into_iter().for_each(|key| self.release(Some(key)));
+        self.compare();
         self.advance(u64::MAX);
         self.compare();
         assert!(self.wheel.is_empty(), "a timer outlived the end of time");

@@ -41,6 +41,10 @@ pub(crate) enum Op {
     AdvanceWith(When, Budget, Rule),
     /// The same without a budget, up to that timer.
     PeekExpired(When, u8, Rule),
+    /// Holds up to so many timers that are due.
+    Hold(When, u8),
+    /// Puts the held timer of that number back, or whatever the pick names, which is rarely held.
+    Release(u8, Pick),
     Pop(When),
     /// Takes the earliest timer out, due or not.
     PopFirst,
@@ -100,6 +104,7 @@ pub(crate) enum Rule {
 pub(crate) enum Verdict {
     Remove,
     Rearm(u64),
+    Hold,
     /// It stays due, and the loop ends.
     Stop,
 }
@@ -171,7 +176,7 @@ impl Rule {
             Self::Every(period) => return Verdict::Rearm(deadline.saturating_add(period)),
             Self::Mixed(seed, delay) => (usize::from(seed), delay),
         };
-        match (seed + nth * (seed | 1)) % 11 {
+        match (seed + nth * (seed | 1)) % 12 {
             0 => Verdict::Rearm(now),
             1 => Verdict::Rearm(deadline),
             2 => Verdict::Rearm(deadline.saturating_sub(delay)),
@@ -179,6 +184,7 @@ impl Rule {
             4 => Verdict::Rearm(u64::MAX),
             5 => Verdict::Rearm(deadline.saturating_add(delay)),
             6..=7 => Verdict::Rearm(now.saturating_add(delay)),
+            8 => Verdict::Hold,
             _ => Verdict::Remove,
         }
     }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use timer_wheel::inspect::Stats;
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Compact, DueTimer, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::decoding::Mixed;
 use crate::geometries::{Lopsided, Tiny, Widest};
@@ -209,7 +209,7 @@ fn anything_in_any_place_is_an_error_or_a_valid_wheel() {
                 for name in fields.keys() {
                     let mut fields = fields.clone();
                     fields.remove(name);
-                    assert!(!attempt(fields.into()) || name == "timer", "{name} is missing");
+                    assert!(!attempt(fields.into()) || name == "timer" || name == "held", "{name} is missing");
                 }
                 let mut fields = fields.clone();
                 fields.insert("unheard of".to_owned(), Value::from(1));
@@ -230,14 +230,19 @@ fn serialized_form_is_what_it_was() {
     let mut wheel: Wheel<u64> = Wheel::new(7);
     let keys = [9, 9, 1 << 40].map(|deadline| wheel.schedule(deadline, 2 * deadline));
     wheel.cancel(keys[1]);
+    assert_eq!(wheel.peek_expired(9).map(DueTimer::hold), Some(keys[0]));
     let text = concat!(
-        r#"{"now":7,"first_generation":0,"slots":["#,
-        r#"{"generation":1,"timer":{"deadline":9,"sequence":0,"value":18}},"#,
+        r#"{"now":9,"first_generation":0,"slots":["#,
+        r#"{"generation":1,"timer":{"deadline":9,"sequence":0,"held":true,"value":18}},"#,
         r#"{"generation":2,"timer":null},{"generation":1,"timer":"#,
-        r#"{"deadline":1099511627776,"sequence":2,"value":2199023255552}}]}"#,
+        r#"{"deadline":1099511627776,"sequence":2,"held":false,"value":2199023255552}}]}"#,
     );
     assert_eq!(to_json(&wheel), text);
     assert_eq!(contents::<Compact>(&from_json(text)), contents(&wheel));
+    assert!(from_json::<Compact>(text).release(keys[0]));
+    // From before there were held timers.
+    let old = text.replace(r#""held":true,"#, "").replace(r#""held":false,"#, "");
+    assert_eq!(from_json::<Compact>(&old).ascending().len(), 2);
 }
 
 /// A generation that no timer ever has would match a slot that is vacant.

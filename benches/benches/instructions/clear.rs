@@ -8,4 +8,4 @@ use counted::counted;
 
 type Wheel = timer_wheel::Wheel<u32>;
 
-counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 172_500, discard from after_peak at most 84_800);
+counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 142_100, discard from after_peak at most 84_800);

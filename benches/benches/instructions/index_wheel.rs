@@ -7,9 +7,9 @@ use counted::counted;
 use timer_wheel_bench::queue::Indexed;
 
 counted!(index_wheel, Indexed:
-    schedule from without_oldest at most 132_900,
-    cancel from with_oldest at most 65_400,
+    schedule from without_oldest at most 120_300,
+    cancel from with_oldest at most 62_900,
     reschedule_to_later from with_random at most 31_400,
     advance_idly from with_oldest at most 16_800,
-    expire from about_to_expire at most 348_900,
+    expire from about_to_expire at most 329_700,
 );

@@ -9,6 +9,6 @@ use counted::counted;
 type Outlined = timer_wheel_bench::queue::OutOfLine<timer_wheel::Wheel<u32>>;
 
 counted!(outlined, Outlined:
-    schedule from without_oldest at most 137_800,
-    cancel from with_oldest at most 118_600,
+    schedule from without_oldest at most 125_100,
+    cancel from with_oldest at most 116_700,
 );

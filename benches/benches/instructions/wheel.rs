@@ -23,9 +23,9 @@ use counted::counted;
 type Wheel = timer_wheel::Wheel<u32>;
 
 counted!(wheel, Wheel:
-    schedule from without_oldest at most 110_800,
-    cancel from with_oldest at most 103_100,
+    schedule from without_oldest at most 98_000,
+    cancel from with_oldest at most 102_200,
     reschedule_to_later from with_random at most 33_500,
     advance_idly from with_oldest at most 16_800,
-    expire from about_to_expire at most 375_300,
+    expire from about_to_expire at most 357_400,
 );

@@ -1,114 +1,135 @@
 //! Advancing: the merge of the near heap with the levels.
 
+use alloc::boxed::Box;
+
 use super::{Hierarchy, NEVER};
 use crate::engine::budget::Budget;
 use crate::engine::geometry::{Geometry, Layout};
-use crate::engine::node::{Next, Place};
+use crate::engine::node::{HeapIndex, Next, Place};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
-    /// Moves the clock, never backwards.
+    /// Moves the clock, never backwards, and the cursor with it if the advance is idle.
     #[inline]
     pub(crate) fn set_now(&mut self, now: u64) {
         self.now = self.now.max(now);
-    }
-
-    /// Whether an advance to the present has nothing to do. Moves the cursor there if so.
-    #[inline]
-    pub(crate) fn is_idle(&mut self) -> bool {
-        let is_idle = self.now < self.levels.agenda.idle_until;
-        if is_idle {
+        if self.is_idle() {
             self.levels.move_cursor(Layout::<G>::tick(self.now));
         }
-        is_idle
     }
 
-    /// Lets the next advance come to its end, even if nothing is due.
-    pub(crate) fn stay_awake(&mut self) {
-        self.levels.agenda.wake_by(0);
+    /// Whether an advance to the present has nothing to do: no timer to fire, no upkeep, no page to give back.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.now < self.levels.next_work.idle_until_ns
     }
 
-    /// The next timer that is due, if it comes before all buckets. O(1).
+    /// Makes the next advance run although nothing may be due, so that it can give back a page.
+    pub(crate) fn end_idle(&mut self) {
+        self.levels.next_work.end_idle_by(0);
+    }
+
+    /// The next timer that is due, whose fire is paid for. `None` if no more timers are due, and then all upkeep is done; or if
+    /// the budget is used up.
+    ///
+    /// Each timer visited and each bucket opened takes one unit of work.
+    #[inline]
+    pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
+        if self.is_idle() || budget.is_used_up() {
+            return None;
+        }
+        if let Some(due) = self.ready() {
+            budget.pay_for_fire();
+            return Some(due);
+        }
+        let idle_until_ns = self.levels.next_work.work_ns().min(self.near.earliest());
+        if self.now < idle_until_ns {
+            self.levels.next_work.idle_until_ns = idle_until_ns;
+            self.levels.move_cursor(Layout::<G>::tick(self.now));
+            return None;
+        }
+        let due = self.merge(self.now, budget)?;
+        budget.pay_for_fire();
+        Some(due)
+    }
+
+    /// The first timer of the near heap, if it is due and comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        // Without timers, and at the end of time, nothing is before the start of the first bucket, or of none.
-        let first = self.near.head(0);
-        let is_ready = first.deadline <= self.now && first.deadline < self.levels.agenda.start;
+        // An empty heap has a vacant first entry, at the end of time: it is never before the next bucket, nor before `NEVER`.
+        let first = self.near.head(HeapIndex::FIRST);
+        let is_ready = first.deadline <= self.now && first.deadline < self.levels.next_work.bucket_ns;
         is_ready.then_some(Next { deadline: first.deadline, node: first.node })
     }
 
-    /// The next timer that is due, for an advance that is not idle. `None` if no more timers are due, and then the share of the
-    /// crowds ahead has been moved; or if the budget is used up.
-    ///
-    /// Each timer visited and each bucket opened takes one unit of work. The caller pays for the fire.
+    /// Brings the earliest timer to the near heap, due or not, and returns it. Amortized O(1) while time goes on.
     #[inline]
-    pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
-        if budget.is_used_up() {
-            return None;
-        }
-        let ready = self.ready();
-        if ready.is_some() {
-            return ready;
-        }
-        if self.levels.agenda.rest(self.now, self.near.earliest()) {
-            self.levels.move_cursor(Layout::<G>::tick(self.now));
-            return None;
-        }
-        self.next_by(self.now, budget)
+    pub(crate) fn bring_first(&mut self) -> Option<Next> {
+        let first = self.near.first().filter(|first| first.deadline < self.levels.next_work.bucket_ns);
+        first.or_else(|| self.merge(NEVER, &mut { Budget::UNLIMITED }))
     }
 
-    /// Brings the earliest timer to the near heap, due or not. Amortized O(1) while time goes on.
-    #[inline]
-    pub(crate) fn first(&mut self) -> Option<Next> {
-        let first = self.near.first().filter(|first| first.deadline < self.levels.agenda.start);
-        first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
-    }
-
-    /// The next timer that is due by `time`: the clock's, or the end of time.
+    /// The first timer due by `time`, which is the clock's or the end of time: opens each bucket that starts before it.
     #[inline(never)]
-    fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Next> {
+    fn merge(&mut self, time: u64, budget: &mut Budget) -> Option<Next> {
         while !budget.is_used_up() {
             let due = self.near.first().filter(|due| due.deadline <= time);
             let by = due.map_or(time, |due| due.deadline);
-            if self.levels.agenda.start <= by && !self.levels.is_empty() {
-                self.levels.open(&mut self.nodes, budget);
-                self.near.push_all(&mut self.nodes, &mut self.levels.collected);
-                // Not only when no more timers are due: a caller who fires a few with each call may never reach that.
-                self.levels.prepare(&mut self.nodes, self.now, budget);
+            if !self.levels.is_empty() && self.levels.next_work.bucket_ns <= by {
+                self.open_next(budget);
                 continue;
             }
             if due.is_none() {
-                self.levels.move_cursor(Layout::<G>::tick(self.now));
-                self.levels.prepare(&mut self.nodes, self.now, budget);
+                self.finish(budget);
             }
             return due;
         }
         None
     }
 
-    /// Opens the buckets that begin by now, within the budget, and leaves what is due in the near heap. Each timer visited and
-    /// each bucket opened takes one unit of work; if none is left, there may be more to do.
+    /// Opens all buckets that start by now, within the budget, and leaves what is due in the near heap. Each timer visited and
+    /// each bucket opened takes one unit of work. If none is left, there may be more to do.
     #[cfg(feature = "ttl")]
     #[cold]
     pub(crate) fn open_due(&mut self, budget: &mut Budget) {
-        while !budget.is_used_up() && !self.levels.is_empty() && self.levels.agenda.start <= self.now {
-            self.levels.open(&mut self.nodes, budget);
-            self.near.push_all(&mut self.nodes, &mut self.levels.collected);
-            self.levels.prepare(&mut self.nodes, self.now, budget);
+        while !budget.is_used_up() && !self.levels.is_empty() && self.levels.next_work.bucket_ns <= self.now {
+            self.open_next(budget);
         }
         if !budget.is_used_up() {
-            self.levels.move_cursor(Layout::<G>::tick(self.now));
-            self.levels.prepare(&mut self.nodes, self.now, budget);
+            self.finish(budget);
         }
     }
 
-    /// When buckets must be opened next, or a share be moved ahead, if any bucket is occupied.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn opens_at(&self) -> Option<u64> {
-        (!self.levels.is_empty()).then(|| self.levels.agenda.wake_at())
+    /// Opens the next bucket, or resumes opening it, and sorts what it yields into the near heap.
+    fn open_next(&mut self, budget: &mut Budget) {
+        let sorter = self.sorter.get_or_insert_with(Box::default);
+        self.levels.open_next(&mut self.nodes, &mut sorter.collected, budget);
+        self.near.push_all(&mut self.nodes, sorter);
+        // With each bucket: a caller that fires a few timers a call may never come to the end of an advance.
+        self.keep_up(budget);
     }
 
-    /// Unlinks the first timer of the near heap, and passes the owner's value to `take`. O(1) if its chain comes
-    /// before all others, otherwise O(log k) for the k chains there.
+    /// Moves the cursor to the clock once no bucket starts by it, and does the upkeep.
+    fn finish(&mut self, budget: &mut Budget) {
+        self.levels.move_cursor(Layout::<G>::tick(self.now));
+        self.keep_up(budget);
+    }
+
+    /// Extends the reach to the cursor, and migrates a share of the crowds ahead, where it is time for that.
+    #[inline]
+    fn keep_up(&mut self, budget: &mut Budget) {
+        if self.levels.has_upkeep() {
+            self.levels.keep_up(&mut self.nodes, self.now, budget);
+        }
+    }
+
+    /// When buckets must be opened next, or a share be migrated, if any bucket is occupied.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn opens_at(&self) -> Option<u64> {
+        (!self.levels.is_empty()).then(|| self.levels.next_work.wake_ns())
+    }
+
+    /// Unlinks the first timer of the near heap, and lets `take` take the owner's value. O(1) if its chain comes before all
+    /// others, otherwise O(log k) for the k chains there.
     #[inline]
     pub(crate) fn fire<R>(&mut self, due: Next, take: impl FnOnce(&mut V) -> R) -> R {
         debug_assert!(self.near.first().is_some_and(|first| first.node == due.node), "the first timer fires first");
@@ -118,13 +139,13 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         node.set_place(Place::NONE);
         let taken = take(&mut node.value);
         self.len -= 1;
-        self.near.remove_head(&mut self.nodes, 0, next);
+        self.near.remove_head(&mut self.nodes, HeapIndex::FIRST, next);
         taken
     }
 
-    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move ahead that is large
-    /// enough to wake a sleeping caller.
+    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to migrate that is large enough to
+    /// wake a sleeping caller.
     pub(crate) fn has_backlog(&self) -> bool {
-        self.len != 0 && self.wake() <= self.now
+        !self.is_unscheduled() && self.wake_ns() <= self.now
     }
 }

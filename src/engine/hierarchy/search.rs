@@ -14,7 +14,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let mut earliest = self.near.first().map(|first| first.deadline);
         let mut unread = self.levels.bucket_after(None);
         while let Some(bucket) = unread {
-            let start = Layout::<G>::begins(bucket);
+            let start = Layout::<G>::start_ns(bucket);
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
@@ -29,7 +29,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// When a level's next occupied bucket falls due, if one is occupied. The near heap counts as level 0. O(1).
     pub(crate) fn level_wake(&self, level: usize) -> Option<u64> {
         let near = self.near.first().filter(|_| level == 0).map(|first| first.deadline);
-        self.levels.start_on(level).into_iter().chain(near).min()
+        self.levels.next_start_ns(level).into_iter().chain(near).min()
     }
 
     /// All timers, in a heap with the latest first. O(nodes): a timer that was postponed may be later than those of
@@ -45,7 +45,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             wheel: self,
             waiting: self.near.heads().copied().map(Reverse).collect(),
             unread: self.levels.bucket_after(None),
-            left: self.len,
+            left: (self.len - self.held_len) as usize,
         }
     }
 }
@@ -73,7 +73,7 @@ impl<V, G: Geometry> Iterator for Ascent<'_, V, G> {
     fn next(&mut self) -> Option<Ordered> {
         let wheel = self.wheel;
         while let Some(bucket) = self.unread {
-            let start = Layout::<G>::begins(bucket);
+            let start = Layout::<G>::start_ns(bucket);
             let next = self.waiting.peek();
             if next.is_some_and(|Reverse(next)| next.deadline < start) {
                 break;

@@ -20,7 +20,7 @@ impl<G: Geometry> Levels<G> {
             strands.check(nodes, Place::bucket(at), |index| {
                 let bucket = self.bucket_at(at);
                 self.check_bucket(bucket);
-                let start = Layout::<G>::begins(bucket);
+                let start = Layout::<G>::start_ns(bucket);
                 assert!(
                     nodes.at(index.get()).deadline >= start,
                     "no timer in a bucket is due before the bucket's start"
@@ -31,31 +31,30 @@ impl<G: Geometry> Levels<G> {
         for level in 1..=FAR {
             let number = Layout::<G>::number(level, self.cursor);
             assert!(
-                self.is_empty() || (number + 1..=number + 2).contains(&self.reach[level]),
+                self.is_empty() || (number + 1..=number + 2).contains(&self.reach[level - 1]),
                 "the bucket that the cursor is in has been opened, and at most the next"
             );
         }
-        assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
-        self.check_agenda();
+        self.check_next_work();
     }
 
     /// Checks that an occupied bucket is where timers of its ticks are placed, or is being moved down.
     pub(super) fn check_bucket(&self, bucket: Bucket) {
-        let Bucket { level, number } = bucket;
-        let start = Layout::<G>::start(bucket);
+        let (level, number) = (bucket.level(), bucket.number);
+        let start = Layout::<G>::start_tick(bucket);
         assert!(
             number >= Layout::<G>::number(level, self.cursor),
             "no bucket that is occupied lies before the cursor's"
         );
         assert!(level == 0 || start > self.cursor, "no coarser bucket that is occupied begins by the cursor's tick");
         assert!(
-            level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level + 1],
+            level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level],
             "an occupied bucket lies within the reach of its level"
         );
         // On the far level: the bit of an occupied bucket is zero in the last rotation that was opened, or the bucket is that
         // one and not empty yet. If that rotation had passed the bucket, the number from its index would be a lower one.
         assert!(
-            level == 0 || number + 1 >= self.reach[level],
+            level == 0 || number + 1 >= self.reach[level - 1],
             "of the buckets that were opened only the last may hold timers"
         );
     }
@@ -64,19 +63,22 @@ impl<G: Geometry> Levels<G> {
     pub(super) fn keeps_far_numbers(&self, opened: u64) -> bool {
         let number = |bit, opened| Layout::<G>::number_from(FAR, bit, opened);
         let mut occupied = (0..u64::BITS as usize).filter(|bit| self.occupancy.far() >> bit & 1 != 0);
-        self.reach[FAR] == 0 || occupied.all(|bit| number(bit, self.least(FAR)) == number(bit, opened))
+        self.reach[FAR - 1] == 0 || occupied.all(|bit| number(bit, self.base(FAR)) == number(bit, opened))
     }
 
-    fn check_agenda(&self) {
+    fn check_next_work(&self) {
         let first = self.bucket_after(None);
-        let start = first.map_or(NEVER, |it| Layout::<G>::begins(it));
-        assert!((self.agenda.first, self.agenda.start) == (first, start), "the first occupied bucket is known");
+        let start = first.map_or(NEVER, |it| Layout::<G>::start_ns(it));
         assert!(
-            self.agenda.idle_until <= start.min(self.agenda.chores),
+            (self.next_work.bucket, self.next_work.bucket_ns) == (first, start),
+            "the first occupied bucket is known"
+        );
+        assert!(
+            self.next_work.idle_until_ns <= start.min(self.next_work.upkeep_ns),
             "an advance that has something to do in the levels does not rest"
         );
         assert!(
-            self.agenda.chores <= self.agenda.moves_due,
+            self.next_work.upkeep_ns <= self.next_work.migration_ns,
             "an advance has something to do by the time that a caller wakes up for it"
         );
     }

@@ -4,24 +4,24 @@ use super::{Levels, NEVER};
 use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
 
 impl<G: Geometry> Levels<G> {
-    /// A number that no occupied bucket of a level is below: the cursor's, or on the far level that of the last rotation
-    /// that was opened. [`number_from`](Layout::number_from) asks for it.
+    /// The number that those of a level's occupied buckets are told by, from their [indexes](Layout::number_from): that of the
+    /// cursor's bucket, or on the far level that of the last rotation that was opened. None of them is below it.
     #[inline]
-    pub(super) fn least(&self, level: usize) -> u64 {
-        if level == FAR { self.reach[FAR] - 1 } else { Layout::<G>::number(level, self.cursor) }
+    pub(super) fn base(&self, level: usize) -> u64 {
+        if level == FAR { self.reach[FAR - 1] - 1 } else { Layout::<G>::number(level, self.cursor) }
     }
 
     /// The bucket at an index.
     pub(super) fn bucket_at(&self, index: BucketIndex) -> Bucket {
         let (level, on_level) = Layout::<G>::level_and_index(index);
-        Bucket { level, number: Layout::<G>::number_from(level, on_level, self.least(level)) }
+        Bucket::new(level, Layout::<G>::number_from(level, on_level, self.base(level)))
     }
 
     /// Finds the first occupied bucket. O(levels).
     #[inline(never)]
-    pub(super) fn refresh_first(&mut self) {
+    pub(super) fn refresh_next_bucket(&mut self) {
         let first = self.bucket_after(None);
-        self.agenda.set_first(first, first.map_or(NEVER, |it| Layout::<G>::begins(it)));
+        self.next_work.set_bucket(first, first.map_or(NEVER, |it| Layout::<G>::start_ns(it)));
     }
 
     /// The first occupied bucket, or the first after the given one, in the order of their starts; of
@@ -34,15 +34,15 @@ impl<G: Geometry> Levels<G> {
             }
             let least = Layout::<G>::number(level, self.cursor);
             let from = bucket.map_or(Some(least), |last| {
-                let number = Layout::<G>::number(level, Layout::<G>::start(last));
-                Some(least.max(number.checked_add(u64::from(level >= last.level))?))
+                let number = Layout::<G>::number(level, Layout::<G>::start_tick(last));
+                Some(least.max(number.checked_add(u64::from(level >= last.level()))?))
             });
-            let number = from.and_then(|from| self.first_from(level, from));
+            let number = from.and_then(|from| self.next_occupied(level, from));
             let Some(number) = number else {
                 continue;
             };
-            let found = Bucket { level, number };
-            if next.map_or(true, |next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
+            let found = Bucket::new(level, number);
+            if next.map_or(true, |next| Layout::<G>::start_tick(found) <= Layout::<G>::start_tick(next)) {
                 next = Some(found);
             }
         }
@@ -55,27 +55,27 @@ impl<G: Geometry> Levels<G> {
     #[inline]
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
         let of_level_1 = |tick| Layout::<G>::number(1, tick);
-        of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
-            || (level..=FAR).all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
+        of_level_1(Layout::<G>::start_tick(bucket)) == of_level_1(self.cursor)
+            || (level..=FAR).all(|level| self.reach[level - 1] <= Layout::<G>::number(level, self.cursor) + 1)
     }
 
     /// When a level's next occupied bucket starts, in nanoseconds, if one is occupied. O(1).
-    pub(crate) fn start_on(&self, level: usize) -> Option<u64> {
+    pub(crate) fn next_start_ns(&self, level: usize) -> Option<u64> {
         if level > FAR {
             return None;
         }
         let least = Layout::<G>::number(level, self.cursor);
-        let number = self.first_from(level, least)?;
-        Some(Layout::<G>::begins(Bucket { level, number }))
+        let number = self.next_occupied(level, least)?;
+        Some(Layout::<G>::start_ns(Bucket::new(level, number)))
     }
 
     /// The number of a level's first occupied bucket from one on. O(1), far O(buckets).
     #[inline(never)]
-    pub(super) fn first_from(&self, level: usize, number: u64) -> Option<u64> {
+    pub(super) fn next_occupied(&self, level: usize, number: u64) -> Option<u64> {
         if self.occupancy.is_empty(level) {
             return None;
         }
-        let least = self.least(level);
+        let least = self.base(level);
         if level == FAR {
             // The higher a far bucket, the later it starts. But one that was opened and is not empty yet, whose bit is set
             // in the number of the last rotation that was opened, comes before all others.

@@ -4,9 +4,8 @@
 //! and is emptied from both ends of all of them in turn: the misses overlap. A node's strand follows from its
 //! index. The order within a bucket does not matter, because its timers are sorted when it begins.
 
-use core::mem;
-
-use crate::engine::node::{Links, Node, NodeIndex, Nodes, Place};
+use crate::engine::list::List;
+use crate::engine::node::{Links, NodeIndex, Nodes, Place};
 
 /// The lists of a bucket.
 const STRANDS: usize = 4;
@@ -14,41 +13,18 @@ const STRANDS: usize = 4;
 /// Nodes that are taken from a bucket together.
 pub(super) const BATCH: usize = 64;
 
-/// A sentinel: the two ends of a list.
-///
-/// Invariant: both are [`NodeIndex::NIL`], or neither is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Ends {
-    head: NodeIndex,
-    tail: NodeIndex,
-}
-
-impl Ends {
-    const EMPTY: Self = Self { head: NodeIndex::NIL, tail: NodeIndex::NIL };
-
-    /// The nodes of the list, in order.
-    fn iter<V>(self, nodes: &Nodes<V>) -> impl Iterator<Item = NodeIndex> + '_ {
-        let mut next = self.head;
-        core::iter::from_fn(move || {
-            let index = next;
-            next = nodes.get(index.get())?.next;
-            Some(index)
-        })
-    }
-}
-
 /// The sentinels of a bucket, one for each strand.
 ///
 /// Invariants: `len` is the number of timers in all strands; a node is in the strand that follows from its index, and its
 /// neighbours name it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Strands {
-    ends: [Ends; STRANDS],
+    lists: [List; STRANDS],
     len: u32,
 }
 
 impl Strands {
-    pub(super) const EMPTY: Self = Self { ends: [Ends::EMPTY; STRANDS], len: 0 };
+    pub(super) const EMPTY: Self = Self { lists: [List::EMPTY; STRANDS], len: 0 };
 
     /// The number of timers.
     #[inline]
@@ -61,75 +37,50 @@ impl Strands {
     #[inline]
     pub(super) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
         self.len += 1;
-        let ends = &mut self.ends[index.get() % STRANDS];
-        let prev = mem::replace(&mut ends.tail, index);
-        debug_assert!((prev == NodeIndex::NIL) == (ends.head == NodeIndex::NIL), "a list ends with its tail");
-        debug_assert!(prev != index, "a timer that is linked is linked once");
-        match nodes.get_mut(prev.get()) {
-            Some(node) => node.next = index,
-            None => ends.head = index,
-        }
-        prev
+        self.lists[index.get() % STRANDS].append(nodes, index)
     }
 
     /// Unlinks a node. O(1).
     #[inline]
     pub(super) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, links: Links) {
         self.len -= 1;
-        let ends = &mut self.ends[index.get() % STRANDS];
-        debug_assert!((links.prev == NodeIndex::NIL) == (ends.head == index), "neighbours in a list name each other");
-        debug_assert!((links.next == NodeIndex::NIL) == (ends.tail == index), "a list ends with its tail");
-        match nodes.get_mut(links.prev.get()) {
-            Some(node) => node.next = links.next,
-            None => ends.head = links.next,
-        }
-        match nodes.get_mut(links.next.get()) {
-            Some(node) => node.prev = links.prev,
-            None => ends.tail = links.prev,
-        }
+        self.lists[index.get() % STRANDS].unlink(nodes, links);
     }
 
-    /// Takes up to `most` nodes out, at most a batch of them, and shows each: head and tail of each strand in turn. Afterwards
-    /// they are linked nowhere. O(taken).
-    #[inline]
-    pub(super) fn take<V>(
-        &mut self,
-        nodes: &mut Nodes<V>,
-        most: usize,
-        mut visit: impl FnMut(NodeIndex, &Node<V>),
-    ) -> usize {
+    /// Takes up to `most` nodes out, at most a batch of them, and returns how many: head and tail of each strand in turn.
+    /// Afterwards they are linked nowhere. O(taken).
+    // It only walks: what is done with the nodes comes after, when they are in the cache. So more misses overlap.
+    pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut [NodeIndex; BATCH]) -> usize {
         let most = most.min(self.len()).min(BATCH);
-        let (mut strand, mut left) = (0, most);
-        while left != 0 {
-            let ends = &mut self.ends[strand % STRANDS];
+        let (mut strand, mut taken) = (0, 0);
+        while taken < most {
+            let list = &mut self.lists[strand % STRANDS];
             strand += 1;
-            let Ends { head, tail } = *ends;
+            let List { head, tail } = *list;
             if head == NodeIndex::NIL {
                 continue;
             }
-            let first = nodes.at(head.get());
-            visit(head, first);
-            left -= 1;
+            batch[taken] = head;
+            taken += 1;
             if head == tail {
-                *ends = Ends::EMPTY;
+                *list = List::EMPTY;
                 continue;
             }
-            ends.head = first.next;
-            if left == 0 {
+            list.head = nodes.at(head.get()).next;
+            if taken == most {
                 break;
             }
-            let last = nodes.at(tail.get());
-            visit(tail, last);
-            left -= 1;
-            if first.next == tail {
-                *ends = Ends::EMPTY;
+            batch[taken] = tail;
+            taken += 1;
+            if list.head == tail {
+                *list = List::EMPTY;
             } else {
-                ends.tail = last.prev;
+                list.tail = nodes.at(tail.get()).prev;
             }
         }
-        for ends in self.ends.iter().filter(|ends| ends.head != NodeIndex::NIL) {
-            nodes.at_mut(ends.head.get()).prev = NodeIndex::NIL;
-            nodes.at_mut(ends.tail.get()).next = NodeIndex::NIL;
+        for list in self.lists.iter().filter(|list| list.head != NodeIndex::NIL) {
+            nodes.at_mut(list.head.get()).prev = NodeIndex::NIL;
+            nodes.at_mut(list.tail.get()).next = NodeIndex::NIL;
         }
         self.len -= most as u32;
         debug_assert!((self.len == 0) == self.any().is_none(), "the timers of a bucket are counted");
@@ -138,30 +89,23 @@ impl Strands {
 
     /// The nodes of all strands.
     pub(super) fn iter<'a, V>(&'a self, nodes: &'a Nodes<V>) -> impl Iterator<Item = NodeIndex> + 'a {
-        self.ends.iter().flat_map(|ends| ends.iter(nodes))
+        self.lists.iter().flat_map(|list| list.iter(nodes))
     }
 
     /// Some node. O(1).
     pub(super) fn any(&self) -> Option<NodeIndex> {
-        self.ends.iter().map(|ends| ends.head).find(|&head| head != NodeIndex::NIL)
+        self.lists.iter().find_map(|list| list.any())
     }
 
     /// Checks every invariant of a bucket, and hands each node to `visit`.
     pub(super) fn check<V>(&self, nodes: &Nodes<V>, place: Place, mut visit: impl FnMut(NodeIndex)) {
         let mut len = 0;
-        for (strand, ends) in self.ends.iter().enumerate() {
-            let mut prev = NodeIndex::NIL;
-            for index in ends.iter(nodes) {
-                let node = nodes.at(index.get());
-                len += 1;
-                assert!(len <= self.len, "a list does not run in a circle");
+        for (strand, list) in self.lists.iter().enumerate() {
+            list.check(nodes, place, self.len(), |index| {
                 assert!(index.get() % STRANDS == strand, "a node is in the strand that follows from its index");
-                assert!(node.place() == place, "a node in a list says which");
-                assert!(node.prev == prev, "neighbours in a list name each other");
-                prev = index;
+                len += 1;
                 visit(index);
-            }
-            assert!(ends.tail == prev, "a list ends with its tail");
+            });
         }
         assert!(len == self.len, "the timers of a bucket are counted");
     }
@@ -173,14 +117,14 @@ mod tests {
 
     #[test]
     fn batch_begins_with_both_ends_of_every_strand() {
-        let (mut strands, mut nodes, mut taken) = (Strands::EMPTY, Nodes::<()>::new(), alloc::vec::Vec::new());
+        let (mut strands, mut nodes, mut batch) = (Strands::EMPTY, Nodes::<()>::new(), [NodeIndex::NIL; BATCH]);
         for index in (0..40).map(NodeIndex::new) {
             nodes.push_any();
             let prev = strands.append(&mut nodes, index);
             nodes.at_mut(index.get()).link_behind(prev, Place::CHAIN);
         }
-        strands.take(&mut nodes, 8, |index, _| taken.push(index.get()));
-        taken.sort_unstable();
-        assert_eq!(taken, [0, 1, 2, 3, 36, 37, 38, 39]);
+        assert_eq!(strands.take(&mut nodes, 8, &mut batch), 8);
+        batch[..8].sort_unstable();
+        assert_eq!(batch[..8], [0, 1, 2, 3, 36, 37, 38, 39].map(NodeIndex::new));
     }
 }

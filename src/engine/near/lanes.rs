@@ -1,6 +1,6 @@
 //! The ends of lanes: chains that stay open.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::mem;
 
 use super::lane::Lane;
@@ -26,19 +26,20 @@ impl End {
 ///
 /// Invariants: a lane that is not empty is one chain, the end is its last node, and the next of that node is the
 /// [end](NodeIndex::end_of) of the lane instead of nil.
-#[derive(Clone, Debug)]
-pub(crate) struct Lanes(Vec<End>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes(Box<[End]>);
 
 impl Lanes {
-    pub(super) const fn new() -> Self {
-        Self(Vec::new())
+    pub(super) fn new() -> Self {
+        Self::default()
     }
 
     /// Adds an empty lane.
     #[track_caller]
     pub(super) fn add(&mut self) -> Lane {
         assert!(self.0.len() < MAX_LANES, "a timer wheel has at most {MAX_LANES} lanes");
-        self.0.push(End::EMPTY);
+        let ends = self.0.iter().copied().chain([End::EMPTY]);
+        self.0 = ends.collect();
         Lane::new(self.0.len() - 1)
     }
 
@@ -50,7 +51,7 @@ impl Lanes {
 
     /// The heap memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.0.capacity() * mem::size_of::<End>()
+        mem::size_of_val(&*self.0)
     }
 
     /// Whether a timer that is scheduled now, with that deadline, can be the last of a lane.

@@ -5,58 +5,60 @@ use core::mem;
 
 use crate::engine::node::Ordered;
 
-/// Fewer timers are inserted one by one.
-const FEWEST: usize = 8;
+/// The timers of a bucket on their way to the near heap, linked nowhere. Between two calls there are none: only their memory is
+/// kept.
+#[derive(Debug, Default)]
+pub(crate) struct Sorter {
+    pub(crate) collected: Vec<Ordered>,
+    /// Scratch memory of [`sort`].
+    pub(crate) order: Vec<u64>,
+}
+
+impl Sorter {
+    /// The heap memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        mem::size_of::<Self>()
+            + self.collected.capacity() * mem::size_of::<Ordered>()
+            + self.order.capacity() * mem::size_of::<u64>()
+    }
+}
+
+/// Fewer items are inserted one by one.
+const INSERTED: usize = 12;
 
 /// Writes the indexes of timers, at least one, in the order in which they fire. It may move the timers within the slice first.
 /// O(n log n).
 ///
 /// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
 /// index. The timers of a bucket have nearly the same deadline, or the same one where the clock is coarse, so
-/// both offsets usually fit. Otherwise the lower bits are sorted first and then the upper bits, in as many passes as
-/// needed: the index keeps the order of the pass before. Sorting words moves a third of the bytes that timers have.
+/// both offsets usually fit. Sorting words moves a third of the bytes that timers have.
+///
+/// The standard library's sort is a hundred lines shorter. Ticks of 4,096 to 100,000 timers take 1.1 to 1.25 times as long
+/// with it, to arm and to expire.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     let room = 2 * timers.len() + parts_of(timers.len());
     if order.capacity() < room {
-        // Not reserved: what is there would be copied, though it means nothing.
+        // Allocate afresh: to reserve would copy stale contents.
         *order = Vec::with_capacity(room);
     }
     order.clear();
-    if timers.len() < FEWEST {
-        insert_each(timers, Ordered::precedes);
+    let of_index = bits(timers.len() as u64);
+    let (mut low, mut high) = (timers[0], timers[0]);
+    for it in &*timers {
+        (low.deadline, high.deadline) = (low.deadline.min(it.deadline), high.deadline.max(it.deadline));
+        (low.sequence, high.sequence) = (low.sequence.min(it.sequence), high.sequence.max(it.sequence));
+    }
+    let (of_deadline, of_sequence) = (bits(high.deadline - low.deadline), bits(high.sequence - low.sequence));
+    let of_word = of_deadline + of_sequence + of_index;
+    if timers.len() < INSERTED || of_word > u64::BITS {
+        timers.sort_unstable();
         return order.extend(0..timers.len() as u64);
     }
-    let of_index = bits(timers.len() as u64);
-    let (mut deadlines, mut sequences) = (0, 0);
-    for it in &*timers {
-        deadlines |= it.deadline ^ timers[0].deadline;
-        sequences |= it.sequence ^ timers[0].sequence;
-    }
-    let (of_deadline, of_sequence) = (bits(deadlines), bits(sequences));
-    // The bits that are the same in all count for nothing.
-    let (deadlines, sequences) = (lowest(of_deadline), lowest(of_sequence));
-    let of_word = of_deadline + of_sequence + of_index;
-    if of_word <= u64::BITS {
-        order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = (it.deadline & deadlines) << of_sequence | (it.sequence & sequences);
-            rank << of_index | index
-        }));
-        return sort_words(order, of_word, of_index);
-    }
-    let mut shift = 0;
-    while shift < of_deadline + of_sequence {
-        if shift != 0 {
-            let before = timers.to_vec();
-            timers.iter_mut().zip(&*order).for_each(|(timer, &index)| *timer = before[index as usize]);
-        }
-        order.clear();
-        order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = u128::from(it.deadline & deadlines) << of_sequence | u128::from(it.sequence & sequences);
-            ((rank >> shift) as u64) << of_index | index
-        }));
-        sort_words(order, (of_word - shift).min(u64::BITS), of_index);
-        shift += u64::BITS - of_index;
-    }
+    order.extend(timers.iter().zip(0..).map(|(it, index)| {
+        let rank = (it.deadline - low.deadline) << of_sequence | (it.sequence - low.sequence);
+        rank << of_index | index
+    }));
+    sort_words(order, of_word, of_index);
 }
 
 /// Sorts words below `2^bits`, and leaves the lowest `of_index` bits of each.
@@ -68,16 +70,16 @@ fn sort_words(words: &mut Vec<u64>, bits: u32, of_index: u32) {
     words.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
 }
 
-/// Moves each item down to where it belongs among those before it. O(n) if none has far to go.
-fn insert_each<T: Copy>(items: &mut [T], precedes: impl Fn(&T, &T) -> bool) {
-    for next in 1..items.len() {
-        let item = items[next];
+/// Moves each word down to where it belongs among those before it. O(n) if none has far to go.
+fn insert_each(words: &mut [u64]) {
+    for next in 1..words.len() {
+        let word = words[next];
         let mut at = next;
-        while at != 0 && precedes(&item, &items[at - 1]) {
-            items[at] = items[at - 1];
+        while at != 0 && word < words[at - 1] {
+            words[at] = words[at - 1];
             at -= 1;
         }
-        items[at] = item;
+        words[at] = word;
     }
 }
 
@@ -93,7 +95,7 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
         return false;
     }
     let shift = bits.saturating_sub(u16::BITS);
-    // The padding is below no key, so no key counts it.
+    // Padding is the maximum, so it never ranks before a key.
     let mut keys = [i16::MAX; MOST];
     for (key, word) in keys.iter_mut().zip(&*words) {
         *key = (word >> shift) as i16 ^ i16::MIN;
@@ -121,20 +123,19 @@ fn sort_many(words: &mut Vec<u64>, bits: u32) {
     let (words_now, spare) = words.split_at_mut(len);
     let (spare, ends) = spare.split_at_mut(len);
     sort_parts(words_now, spare, ends, bits);
-    insert_each(words_now, |one, other| one < other);
+    insert_each(words_now);
     words.truncate(len);
 }
 
 /// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as many,
 /// and `ends` for the ends of the parts.
 fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32) {
-    const FEW: usize = 12;
-    if words.len() < FEW || bits == 0 {
+    if words.len() < INSERTED || bits == 0 {
         return;
     }
     let parts = parts_of(words.len());
     let shift = bits.saturating_sub(parts.ilog2());
-    if distribute(words, spare, shift, &mut ends[..parts]) < FEW {
+    if distribute(words, spare, shift, &mut ends[..parts]) < INSERTED {
         return;
     }
     let mut rest = words;
@@ -170,12 +171,6 @@ fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]
     }
     words.copy_from_slice(&spare[..words.len()]);
     most as usize
-}
-
-/// The highest number of so many bits.
-#[inline]
-fn lowest(bits: u32) -> u64 {
-    !u64::MAX.checked_shl(bits).unwrap_or(0)
 }
 
 /// The number of bits that a number needs.

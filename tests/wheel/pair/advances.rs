@@ -137,8 +137,14 @@ impl<G: Geometry> Pair<G> {
                 is_stopped = true;
                 break;
             }
-            self.fired.push((deadline, modelled.value));
+            if verdict != Verdict::Hold {
+                self.fired.push((deadline, modelled.value));
+            }
             match verdict {
+                Verdict::Hold => {
+                    assert_eq!(due.hold(), key);
+                    self.model.hold(key);
+                }
                 Verdict::Rearm(next) if nth <= most => {
                     rearm(due, self.lane, next);
                     self.model.reschedule(key, next);
@@ -157,6 +163,26 @@ impl<G: Geometry> Pair<G> {
             ended: left.work > 0 && left.fires > 0 && !is_stopped,
             has_backlog: self.wheel.has_backlog(),
         });
+    }
+
+    pub(super) fn hold(&mut self, to: u64, count: u8) {
+        self.model.set_clock(to);
+        self.is_behind = true;
+        for _ in 0..count {
+            let due = self.wheel.peek_expired(to);
+            assert_eq!(due.as_ref().map(DueTimer::key), self.model.first_due());
+            let Some(due) = due else {
+                return self.check_progress();
+            };
+            let key = due.hold();
+            self.model.hold(key);
+        }
+    }
+
+    pub(super) fn release(&mut self, key: Option<TimerKey>) {
+        let Some(key) = key else { return };
+        assert_eq!(self.wheel.release(key), self.model.release(key), "release({key:?})");
+        self.wake_ups += Self::WAKE_UPS;
     }
 
     pub(super) fn pop_and_schedule(&mut self, to: u64, count: u8) {

@@ -64,8 +64,10 @@ impl<G: Geometry> Pair<G> {
         let mut shown: Vec<_> = shown.map(|it| (it.key, it.deadline, *it.value)).collect();
         shown.sort_unstable();
         up.iter().for_each(|timer| self.compare_key(timer.0));
-        let mut sorted = timers;
+        // The order knows nothing of those that are held.
+        let mut sorted: Vec<_> = self.model.iter().map(|(key, it)| (key, it.deadline, it.value)).collect();
         sorted.sort_unstable();
+        self.model.held().into_iter().for_each(|key| self.compare_key(key));
         assert_eq!(shown, sorted, "iter left, model right");
     }
 
@@ -79,8 +81,8 @@ impl<G: Geometry> Pair<G> {
             if self.model.get(key).is_none() {
                 assert_eq!(self.wheel.get_mut(key), None, "get_mut, stale {key:?}");
                 assert_eq!(self.wheel.cancel(key), None, "cancel, stale {key:?}");
-                let moved = self.wheel.reschedule(key, self.model.now());
-                assert!(!moved, "reschedule, stale {key:?}");
+                let moved = self.wheel.reschedule(key, self.model.now()) || self.wheel.release(key);
+                assert!(!moved, "reschedule or release, stale {key:?}");
             }
         }
     }
@@ -110,7 +112,8 @@ impl<G: Geometry> Pair<G> {
             assert_eq!(level.timers, level.buckets.iter().sum::<usize>(), "a level holds what its buckets do");
         }
         let on_levels: usize = levels.iter().map(|level| level.timers).sum();
-        assert_eq!(on_levels + stats.near, live, "in a bucket or in the near heap");
+        assert_eq!(stats.held, self.model.held().len(), "held timers counted");
+        assert_eq!(on_levels + stats.near + stats.held, live, "in a bucket, in the near heap or held");
         let [nearer @ .., far] = &levels;
         let is_ahead = |level: &Level| {
             let mut next_rotation = level.buckets.iter().skip(level.buckets.len() / 2);
@@ -121,7 +124,7 @@ impl<G: Geometry> Pair<G> {
         self.moved_ahead += usize::from(nearer.iter().any(is_ahead));
         self.far.iter_mut().zip(&far.buckets).for_each(|(found, &timers)| *found += usize::from(timers != 0));
         let last_key = self.keys.last().map_or(0, |key| key.to_bits());
-        let counts = [stats.near, stats.lanes, stats.slots].into_iter().chain(occupied);
+        let counts = [stats.near, stats.held, stats.lanes, stats.slots].into_iter().chain(occupied);
         let counts: Vec<u64> = counts.map(|count| count as u64).collect();
         counts.into_iter().chain([last_key]).for_each(|it| self.note(it));
     }
