@@ -1,10 +1,10 @@
 //! The wheel for a program that has indexes of its own.
 //!
-//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab would then keep
-//! a key in each entry, and look the entry up by the value. An [`IndexWheel`] has neither values
-//! nor keys. The program names each timer by a `u32`, usually the place of its record in a slab, and gets the index
-//! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is
-//! built on the same core.
+//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab would then
+//! keep a key in each entry, and look the entry up by the value. An [`IndexWheel`] has neither values nor keys. The
+//! program names each timer by a `u32`, usually the place of its record in a slab, and gets the index back when the
+//! timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is built on the same
+//! core.
 //!
 //! ```
 //! use slab::Slab;

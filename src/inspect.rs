@@ -60,8 +60,8 @@ pub struct Stats {
     pub held: usize,
     /// Lanes that have timers.
     pub lanes: usize,
-    /// Slots that were made and are kept, free ones included: the most timers that were live at once, less the slots that
-    /// were given back since. In an [`IndexWheel`], the indexes up to the highest.
+    /// Slots that were made and are kept, free ones included: the most timers that were live at once, less the slots
+    /// that were given back since. In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
     /// Buckets that hold timers on each level, the finest first.
     pub occupied: [usize; LEVELS + 1],

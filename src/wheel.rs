@@ -47,8 +47,8 @@ use crate::wheel::slots::{Slot, Slots};
 /// crowded buckets are moved down a share at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value, rounded up to its
-/// alignment), in pages of 256 that are never moved. After a peak it comes back by itself, a page with each advance. Values are
-/// moved in and out: box those above some 200 bytes.
+/// alignment), in pages of 256 that are never moved. After a peak it comes back by itself, a page with each advance.
+/// Values are moved in and out: box those above some 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.

@@ -217,8 +217,8 @@ struct LevelLayout {
 
 /// Everything that follows from a geometry, computed at compile time.
 ///
-/// A level has the buckets of two rotations: the one that time is in and the next. The few far buckets come first in the
-/// array of all, so far timers alone take little memory.
+/// A level has the buckets of two rotations: the one that time is in and the next. The few far buckets come first in
+/// the array of all, so far timers alone take little memory.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
@@ -236,11 +236,12 @@ impl<G: Geometry> Layout<G> {
         assert!(G::TICK_BITS + Self::bits(FAR) < u64::BITS, "TICK_BITS and LEVEL_BITS together must stay below 64");
     };
 
-    /// A bucket with more timers is crowded: moved down to the finest level, they would be more than two a bucket. Sorting
-    /// fewer at once is cheaper.
+    /// A bucket with more timers is a crowd. The timers of a smaller one would lie at most two to a bucket on the
+    /// finest level: it is cheaper to sort them at once.
     pub(crate) const CROWD: usize = 2 << G::LEVEL_BITS[0];
 
-    /// How many timers, of any deadline, need no bucket: 32, or one for each bucket of the finest level if it has fewer.
+    /// How many timers, of any deadline, need no bucket: 32, or one for each bucket of the finest level if it has
+    /// fewer.
     pub(crate) const NEAR: usize = {
         let buckets = 1 << G::LEVEL_BITS[0];
         if buckets < 32 { buckets } else { 32 }

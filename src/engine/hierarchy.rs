@@ -1,7 +1,7 @@
 //! The merge: which timer is due when.
 //!
-//! It owns the node of each timer, and its owner names timers by the indexes of their nodes. It keeps a value `V` in each
-//! node for the owner, and never looks at it.
+//! It owns the node of each timer, and its owner names timers by the indexes of their nodes. It keeps a value `V` in
+//! each node for the owner, and never looks at it.
 
 mod advance;
 pub(crate) mod search;
@@ -25,14 +25,14 @@ use crate::engine::pages::Vacant;
 /// The node of a live timer is linked into exactly one of these:
 ///
 /// - a bucket of the [levels](Levels), where timers are not sorted;
-/// - a chain of the [near heap](NearHeap), if the timer was due by the cursor's tick when it was placed, or its bucket has
-///   been opened and sorted. While there are few timers and no buckets, all are there;
+/// - a chain of the [near heap](NearHeap), if the timer was due by the cursor's tick when it was placed, or its bucket
+///   has been opened and sorted. While there are few timers and no buckets, all are there;
 /// - the list of the held timers, which are in no order and are never due.
 ///
 /// The first timer of the near heap fires next, unless a bucket starts before it: that is opened first.
 ///
-/// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every live timer
-/// is linked once and counted; no two have the same sequence number.
+/// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every live
+/// timer is linked once and counted; no two have the same sequence number.
 pub(crate) struct Hierarchy<V, G> {
     /// The nodes of all timers, live or not.
     nodes: Nodes<V>,
@@ -145,8 +145,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.near.add_lane()
     }
 
-    /// Schedules a timer that is not live, and lets `fill` write the owner's value. Appends it to the lane if it is due no
-    /// earlier than the lane's last timer. O(1); O(log k) among the k chains of the near heap.
+    /// Schedules a timer that is not live, and lets `fill` write the owner's value. Appends it to the lane if it is due
+    /// no earlier than the lane's last timer. O(1); O(log k) among the k chains of the near heap.
     #[inline]
     pub(crate) fn schedule<R>(
         &mut self,
@@ -160,8 +160,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, fill)
     }
 
-    /// Cancels a timer, if its node exists and it is live, and `take` takes the owner's value. O(1); O(log k) for the head of
-    /// one of k chains.
+    /// Cancels a timer, if its node exists and it is live, and `take` takes the owner's value. O(1); O(log k) for the
+    /// head of one of k chains.
     #[inline]
     pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
         let node = self.nodes.get_mut(index.get())?;
@@ -176,9 +176,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Some(taken)
     }
 
-    /// Gives a timer a new deadline and a new place in the order, if its node exists and it is live, and `is_right` accepts the
-    /// owner's value. Appends it to the lane if it is due no earlier than the lane's last timer. Otherwise a later deadline of
-    /// a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the near heap.
+    /// Gives a timer a new deadline and a new place in the order, if its node exists and it is live, and `is_right`
+    /// accepts the owner's value. Appends it to the lane if it is due no earlier than the lane's last timer. Otherwise
+    /// a later deadline of a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the
+    /// near heap.
     #[inline]
     pub(crate) fn reschedule(
         &mut self,
@@ -226,8 +227,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
     }
 
-    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its place in the order. O(1); O(log k) for the
-    /// head of one of k chains.
+    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its place in the order. O(1); O(log k)
+    /// for the head of one of k chains.
     pub(crate) fn hold(&mut self, index: NodeIndex) {
         debug_assert!(self.node(index).is_scheduled());
         self.unlink(index, self.node(index).links());
@@ -236,8 +237,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.held_len += 1;
     }
 
-    /// Puts a timer back where it was in the order, if its node exists and it is held, and `is_right` accepts the owner's value.
-    /// O(1); O(log k) among the k chains of the near heap.
+    /// Puts a timer back where it was in the order, if its node exists and it is held, and `is_right` accepts the
+    /// owner's value. O(1); O(log k) among the k chains of the near heap.
     pub(crate) fn release(&mut self, index: NodeIndex, is_right: impl FnOnce(&V) -> bool) -> bool {
         let node = self.nodes.get(index.get()).filter(|node| node.place() == Place::HELD && is_right(&node.value));
         let Some(links) = node.map(Node::links) else {
@@ -248,8 +249,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         true
     }
 
-    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer: into the
-    /// lane if that takes it, else into the room where its deadline belongs.
+    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer:
+    /// into the lane if that takes it, else into the room where its deadline belongs.
     #[inline]
     fn place<R>(&mut self, lane: Option<Lane>, timer: Ordered, fill: impl FnOnce(&mut V) -> R) -> R {
         debug_assert!(timer.sequence < self.next_sequence, "no timer has a sequence number to come");
@@ -342,7 +343,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let timer = self.order(index);
         self.levels.next_work.end_idle_by(timer.deadline);
         self.near.push_before(&mut self.nodes, timer);
-        // Once for each doubling of the heap, because the buckets are counted: not again for a heap that swings around a size.
+        // Once for each doubling of the heap, because the buckets are counted: not again for a heap that swings around
+        // a size.
         let chains = self.near.chains();
         if chains.is_power_of_two() && (64..=Layout::<G>::CROWD).contains(&chains) && chains != self.rewind_tried {
             self.rewind_tried = chains;
@@ -350,9 +352,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before it was due,
-    /// and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again. Otherwise every timer scheduled
-    /// before the cursor would wait in the heap.
+    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before it was
+    /// due, and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again. Otherwise every timer
+    /// scheduled before the cursor would wait in the heap.
     #[cold]
     #[inline(never)]
     fn rewind(&mut self) {
@@ -424,8 +426,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         &self.nodes
     }
 
-    /// Drops the last page of nodes, none of which is live, and the memory of the last sort. The next advance may give back
-    /// another. O(nodes of a page).
+    /// Drops the last page of nodes, none of which is live, and the memory of the last sort. The next advance may give
+    /// back another. O(nodes of a page).
     pub(crate) fn drop_page(&mut self) {
         debug_assert!(
             self.nodes.iter().skip((self.nodes.pages() - 1) * NODES_A_PAGE).all(|node| !node.is_live()),

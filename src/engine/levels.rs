@@ -1,19 +1,19 @@
 //! The coarse room of the wheel: timers in buckets of five levels, by their ticks and in no order.
 //!
-//! A tick belongs on the lowest level within whose reach it lies. The reach of level *k* ends with the last bucket of level
-//! *k + 1* that was opened: the one that the cursor is in, or the next. A bucket that is opened is *cascaded*: its timers go to
-//! finer levels, or are collected for the near heap. A *crowd*, a bucket of more than [`CROWD`](Layout::CROWD) timers, is
-//! opened one bucket early, and [migrates](migration) in shares until it starts.
+//! A tick belongs on the lowest level within whose reach it lies. The reach of level *k* ends with the last bucket of
+//! level *k + 1* that was opened: the one that the cursor is in, or the next. A bucket that is opened is *cascaded*:
+//! its timers go to finer levels, or are collected for the near heap. A *crowd*, a bucket of more than
+//! [`CROWD`](Layout::CROWD) timers, is opened one bucket early, and [migrates](migration) in shares until it starts.
 //!
-//! The fifth level takes the timers beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the timers
-//! for which bit *k* is the highest bit in which the number of their rotation differs from that of the last rotation
-//! opened. It spans 2^*k* rotations and starts where that bit becomes 1, as in a radix heap. No timer's bucket changes
-//! until time comes to an occupied far bucket. Then its timers go to lower far buckets or to the levels below, so a timer
-//! is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays 1, so no other timer
-//! belongs in it.
+//! The fifth level takes the timers beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the
+//! timers for which bit *k* is the highest bit in which the number of their rotation differs from that of the last
+//! rotation opened. It spans 2^*k* rotations and starts where that bit becomes 1, as in a radix heap. No timer's bucket
+//! changes until time comes to an occupied far bucket. Then its timers go to lower far buckets or to the levels below,
+//! so a timer is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays 1, so no
+//! other timer belongs in it.
 //!
-//! A postponed timer stays in its bucket until that is opened, and is then cascaded to its new deadline. So a timer is never
-//! in a later bucket than its own, which is sufficient for exact order.
+//! A postponed timer stays in its bucket until that is opened, and is then cascaded to its new deadline. So a timer is
+//! never in a later bucket than its own, which is sufficient for exact order.
 
 mod check;
 mod migration;
@@ -53,14 +53,14 @@ pub(crate) struct Levels<G> {
     /// All buckets up to the highest level in use.
     buckets: Box<[Strands]>,
     occupancy: Occupancy,
-    /// Placement is relative to this tick. It lags behind the clock while there is a backlog, and is ahead of it when the
-    /// earliest timer was asked for before it was due.
+    /// Placement is relative to this tick. It lags behind the clock while there is a backlog, and is ahead of it when
+    /// the earliest timer was asked for before it was due.
     cursor: Tick,
-    /// For levels 0 to 3, the first bucket of the level above that has not been opened, by its number. A tick before it belongs
-    /// on this level or a finer one.
+    /// For levels 0 to 3, the first bucket of the level above that has not been opened, by its number. A tick before it
+    /// belongs on this level or a finer one.
     reach: [u64; LEVELS],
-    /// For levels 0 to 3, the [total](Migration::total) of the bucket of the level above that was opened last. None without
-    /// buckets.
+    /// For levels 0 to 3, the [total](Migration::total) of the bucket of the level above that was opened last. None
+    /// without buckets.
     totals: Option<Box<[u64; LEVELS]>>,
     pub(crate) next_work: NextWork,
     geometry: PhantomData<fn() -> G>,
@@ -141,8 +141,8 @@ impl<G: Geometry> Levels<G> {
         Layout::<G>::index(Layout::<G>::far_bucket(tick, self.base(FAR)))
     }
 
-    /// Appends a timer to the bucket of a tick after the cursor's. Returns the bucket as its place, and the timer before.
-    /// The links of the timer's own node are the caller's to write. O(1).
+    /// Appends a timer to the bucket of a tick after the cursor's. Returns the bucket as its place, and the timer
+    /// before. The links of the timer's own node are the caller's to write. O(1).
     // Always: a call takes a sixth more instructions.
     #[inline(always)]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, tick: Tick) -> (Place, NodeIndex) {
@@ -208,8 +208,8 @@ impl<G: Geometry> Levels<G> {
         if len == 1 {
             self.occupancy.set(bucket.level(), Layout::<G>::index_on_level(bucket.level(), bucket.number));
             let start_ns = Layout::<G>::start_ns(bucket);
-            // On a tie keep the current one: it is the coarser. Without one `bucket_ns` is `NEVER`, but the last tick of all
-            // may start then, too.
+            // On a tie keep the current one: it is the coarser. Without one `bucket_ns` is `NEVER`, but the last tick
+            // of all may start then, too.
             if self.is_empty() || start_ns < self.next_work.bucket_ns {
                 self.next_work.set_bucket(Some(bucket), start_ns);
             }
@@ -269,8 +269,8 @@ impl<G: Geometry> Levels<G> {
         let is_new = if bucket.level() == 0 { self.cursor < start } else { !self.is_opened(bucket) };
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level() == 0 || is_new && len <= Layout::<G>::CROWD.min(budget.work);
-        // One tick before the start of a coarser bucket, so that timers of its first tick go to a bucket of level 0 and are
-        // sorted there, and no later bucket is opened while this one still holds timers.
+        // One tick before the start of a coarser bucket, so that timers of its first tick go to a bucket of level 0 and
+        // are sorted there, and no later bucket is opened while this one still holds timers.
         self.move_cursor(if bucket.level() == 0 { start } else { start.before() });
         if Layout::<G>::tick_ns(self.cursor) >= self.next_work.upkeep_ns {
             self.extend_reach();
@@ -320,8 +320,8 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Takes `count` timers out of an opened bucket, which must hold as many. Collects those that are due by a tick, and links
-    /// the others into finer buckets.
+    /// Takes `count` timers out of an opened bucket, which must hold as many. Collects those that are due by a tick,
+    /// and links the others into finer buckets.
     #[inline(never)]
     fn cascade<V>(
         &mut self,
@@ -358,7 +358,8 @@ impl<G: Geometry> Levels<G> {
         Layout::<G>::tick_ns(self.cursor) >= self.next_work.upkeep_ns
     }
 
-    /// Extends the reach to the cursor, opens the crowds that come next, and migrates a share of each, within the budget.
+    /// Extends the reach to the cursor, opens the crowds that come next, and migrates a share of each, within the
+    /// budget.
     #[inline(never)]
     pub(crate) fn keep_up<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
         // A crowd lies ahead of the cursor, so none of its timers is collected.

@@ -2,13 +2,13 @@
 //! they fire.
 //!
 //! This is the fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The
-//! heap has an entry for each chain: its first timer, the *head*. So the heap merges the chains. When a head fires or is
-//! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain
-//! of one, and so is each timer of a small wheel without buckets.
+//! heap has an entry for each chain: its first timer, the *head*. So the heap merges the chains. When a head fires or
+//! is cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it
+//! is a chain of one, and so is each timer of a small wheel without buckets.
 //!
 //! A [lane](lanes) is a chain that stays open at its end. The `next` of its last node is not nil but the
-//! [end](Lane::end) of the lane, which is no node either. So a node needs no field for its lane: an unlink meets the end only
-//! at the last timer, where the lane has to know its new last one.
+//! [end](Lane::end) of the lane, which is no node either. So a node needs no field for its lane: an unlink meets the
+//! end only at the last timer, where the lane has to know its new last one.
 //!
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
@@ -26,7 +26,7 @@ use crate::engine::pages::{Pages, Vacant};
 /// Children of an entry.
 const FANOUT: usize = 4;
 
-/// The most timers at the end of a lane before which another is linked.
+/// How many outliers a lane forgives: a timer is linked before at most that many later ones.
 const OUTLIERS: usize = 4;
 
 /// Entries on a page.
@@ -63,7 +63,7 @@ impl NearHeap {
         &self.lanes
     }
 
-    /// Whether a timer that is scheduled now, with that deadline, can be the last of a lane.
+    /// Whether a timer that is scheduled now, with that deadline, may become the last of a lane.
     #[inline]
     pub(crate) fn takes(&self, lane: Lane, deadline: u64) -> bool {
         self.lanes.takes(lane, deadline)
@@ -119,7 +119,7 @@ impl NearHeap {
         self.push_head(nodes, timer);
     }
 
-    /// Sorts the collected timers, which are linked nowhere, links them into a chain, and clears their vector. O(n log n).
+    /// Sorts the collected timers, which are linked nowhere, into a chain, and clears their vector. O(n log n).
     #[inline(never)]
     pub(crate) fn push_all<V>(&mut self, nodes: &mut Nodes<V>, sorter: &mut Sorter) {
         let Sorter { collected: timers, order } = sorter;
@@ -128,6 +128,10 @@ impl NearHeap {
             [timer] => self.push(nodes, timer),
             _ => {
                 sort(timers, order);
+                debug_assert!(
+                    order.windows(2).all(|pair| timers[pair[0] as usize].precedes(&timers[pair[1] as usize])),
+                    "a chain is in order"
+                );
                 let mut sorted = order.iter().map(|&nth| timers[nth as usize].node);
                 let (mut prev, mut next) = (NodeIndex::NIL, sorted.next());
                 while let Some(index) = next {
@@ -143,8 +147,8 @@ impl NearHeap {
         timers.clear();
     }
 
-    /// Makes a timer the last of a lane that takes it, and returns the one before, or nil: then the timer is to become a
-    /// head. The links of the timer's node are the caller's to write. O(1).
+    /// Makes a timer the last of a lane that takes it, and returns the one before, or nil: then the timer is to become
+    /// a head. The links of the timer's node are the caller's to write. O(1).
     #[inline]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
         let prev = self.lanes.append(lane, index, deadline);
@@ -156,9 +160,9 @@ impl NearHeap {
         prev
     }
 
-    /// Links a timer that is due before the last one of a lane before up to [`OUTLIERS`] timers at the end of the lane that are
-    /// due later, if there are no more of them. The links of the timer's own node are the caller's to write. If the first of
-    /// the lane is due later, the timer is to [replace](Self::push_before) it as the head. O(1).
+    /// Links a timer that is due before the last one of a lane before up to [`OUTLIERS`] timers at the end of the lane
+    /// that are due later, if there are no more of them. The links of the timer's own node are the caller's to write.
+    /// If the first of the lane is due later, the timer is to [replace](Self::push_before) it as the head. O(1).
     #[inline(never)]
     pub(crate) fn insert<V>(
         &mut self,
@@ -284,8 +288,8 @@ impl NearHeap {
     }
 
     /// Puts the entry of a head where it belongs, at an index or below it.
-    // Never inlined, and given a node instead of an entry: otherwise the caller writes the entry in parts and copies it as a
-    // whole, and the next fire waits for that copy.
+    // Never inlined, and given a node instead of an entry: otherwise the caller writes the entry in parts and copies it
+    // as a whole, and the next fire waits for that copy.
     #[inline(never)]
     fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: HeapIndex, head: NodeIndex) {
         let entry = Ordered::of(nodes, head);

@@ -54,8 +54,8 @@ impl NodeIndex {
     }
 }
 
-/// The number of sequence numbers. The sequence number of a timer says when it was last scheduled or rescheduled, relative
-/// to all others, which is the order among equal deadlines.
+/// The number of sequence numbers. The sequence number of a timer says when it was last scheduled or rescheduled,
+/// relative to all others, which is the order among equal deadlines.
 ///
 /// 48 bits last for a month at a hundred million operations a second; the timers are renumbered when
 /// they run out.
@@ -193,7 +193,8 @@ impl<V> Node<V> {
         (self.prev, self.next) = (prev, NodeIndex::NIL);
     }
 
-    /// The entry of the head of a chain in the near heap. It stands in the place of the previous node, which a head has not.
+    /// The entry of the head of a chain in the near heap. It stands in the place of the previous node, which a head has
+    /// not.
     #[inline]
     pub(crate) fn heap_index(&self) -> HeapIndex {
         self.links().heap_index()
@@ -254,8 +255,8 @@ impl Ordered {
 
 /// The timer that fires next: its deadline and its node.
 ///
-/// It is not an [`Ordered`]: the compiler reads that in one piece, and the processor then waits for the parts that the heap
-/// has just written. An eviction would take a sixth longer.
+/// It is not an [`Ordered`]: the compiler reads that in one piece, and the processor then waits for the parts that the
+/// heap has just written. An eviction would take a sixth longer.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Next {
     pub(crate) deadline: u64,

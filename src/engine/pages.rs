@@ -239,8 +239,8 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
         (0..lacking).for_each(|_| self.add_page());
     }
 
-    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that overcommits memory refuses
-    /// large pieces sooner than small ones.
+    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that overcommits memory
+    /// refuses large pieces sooner than small ones.
     pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
         let mut probe = Vec::<u8>::new();
         probe.try_reserve_exact(elements.saturating_mul(mem::size_of::<E>()))?;

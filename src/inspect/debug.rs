@@ -11,9 +11,9 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out. A level has the
-    /// buckets of two rotations, 256 each in [`Millis`](crate::Millis): "of 512 buckets". A crowd is another matter: one
-    /// bucket with more than 512 timers.
+    /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out. A level has
+    /// the buckets of two rotations, 256 each in [`Millis`](crate::Millis): "of 512 buckets". A crowd is another
+    /// matter: one bucket with more than 512 timers.
     ///
     /// ```
     /// use timer_wheel::Wheel;

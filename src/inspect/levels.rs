@@ -73,8 +73,9 @@ pub struct Level {
     /// as many of the next.
     ///
     /// Buckets up to the [cursor](Level::cursor) have been opened and are empty, unless an advance has stopped in the
-    /// middle of one. Buckets of the next rotation hold timers only once the bucket above has been opened ahead. The last level has no rotations: each of its buckets spans twice as much as the one before, from the
-    /// horizon of the geometry on.
+    /// middle of one. Buckets of the next rotation hold timers only once the bucket above has been opened ahead. The
+    /// last level has no rotations: each of its buckets spans twice as much as the one before, from the horizon of the
+    /// geometry on.
     pub buckets: Vec<usize>,
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
     ///

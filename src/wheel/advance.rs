@@ -20,9 +20,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// what it did not yield comes first in the next advance. A `now` before that of an earlier
     /// advance counts as that one.
     ///
-    /// Costs O(timers touched), never O(time passed). The first call after a gap of many ticks is a long one, unless
-    /// [a budget](Wheel::advance_with_budget) bounds it. `advance(now).next()` takes one timer, for loops that use the wheel
-    /// in between.
+    /// Costs O(timers touched), never O(time passed). The first call after a gap of many ticks is a long one, unless [a
+    /// budget](Wheel::advance_with_budget) bounds it. `advance(now).next()` takes one timer, for loops that use the
+    /// wheel in between.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -45,10 +45,10 @@ impl<T> Wheel<T> {
 impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// An empty wheel takes less than a kilobyte. With more than 32 timers (or as many as level 0 has buckets, if it has
-    /// fewer), its buckets take 36 bytes each, up to the highest level in use: at most 74 KB, or 19 KB in
-    /// [`Compact`](crate::Compact) and 12 KB in [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets
-    /// memory for timers ahead.
+    /// An empty wheel takes less than a kilobyte. With more than 32 timers (or as many as level 0 has buckets, if it
+    /// has fewer), its buckets take 36 bytes each, up to the highest level in use: at most 74 KB, or 19 KB in
+    /// [`Compact`](crate::Compact) and 12 KB in [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve)
+    /// gets memory for timers ahead.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};

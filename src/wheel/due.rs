@@ -72,8 +72,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// The first timer that is due, still in the wheel, from [`Wheel::peek_expired`].
 ///
-/// It can be [removed](DueTimer::remove), [kept](DueTimer::rearm) with a new deadline, or [held](DueTimer::hold). If the handle
-/// is dropped, also by a panic, the timer stays due, whatever was written to its value.
+/// It can be [removed](DueTimer::remove), [kept](DueTimer::rearm) with a new deadline, or [held](DueTimer::hold). If
+/// the handle is dropped, also by a panic, the timer stays due, whatever was written to its value.
 ///
 /// ```
 /// use timer_wheel::Wheel;
@@ -145,8 +145,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// Like [`rearm`](DueTimer::rearm), using the lane. If more than four timers of the lane are due later, the lane is
     /// ignored. O(1), O(log k) among the k timers of the near heap.
     ///
-    /// For a deadline that is a whole TTL from now. A deadline that comes from a record usually lies before the end of the
-    /// lane: take [`rearm`](DueTimer::rearm) for it.
+    /// For a deadline that is a whole TTL from now. A deadline that comes from a record usually lies before the end of
+    /// the lane: take [`rearm`](DueTimer::rearm) for it.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -168,11 +168,11 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
-    /// Holds the timer: it stays live under its key, is no longer due, and wakes nobody. Returns the key. O(1); O(log k)
-    /// among the k timers of the near heap.
+    /// Holds the timer: it stays live under its key, is no longer due, and wakes nobody. Returns the key. O(1); O(log
+    /// k) among the k timers of the near heap.
     ///
-    /// For work that is handed out and may come back: [`Wheel::release`] makes the timer due again, in its old place in the
-    /// order; [`Wheel::reschedule`] schedules it anew; [`Wheel::cancel`] ends it. Until then it counts in
+    /// For work that is handed out and may come back: [`Wheel::release`] makes the timer due again, in its old place in
+    /// the order; [`Wheel::reschedule`] schedules it anew; [`Wheel::cancel`] ends it. Until then it counts in
     /// [`len`](Wheel::len), and is passed over by everything that has to do with time: [`advance`](Wheel::advance),
     /// [`wake_at`](Wheel::wake_at), [`next_deadline`](Wheel::next_deadline), [`ascending`](Wheel::ascending).
     ///

@@ -31,7 +31,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// Moves the clock to `now` nanoseconds and opens the buckets that start by then, within the budget. What is due stays due.
+    /// Moves the clock to `now` nanoseconds and opens the buckets that start by then, within the budget. What is due
+    /// stays due.
     pub(crate) fn open_due(&mut self, now: u64, budget: &mut Budget) {
         self.hierarchy.set_now(now);
         self.hierarchy.open_due(budget);

@@ -121,10 +121,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The delay counts from the last advance. A caller whose clock has run on since then takes
     /// [`wake_at`](Wheel::wake_at).
     ///
-    /// The delay never ends later than the earliest deadline, but may end earlier. The advance then opens a bucket, looks
-    /// at a postponed timer, or moves at least 256 timers of a crowded bucket ahead. So an advance after the delay always
-    /// makes progress, and a cancelled timer wakes no caller. The delay is exact in a wheel that never needed a bucket, and
-    /// 0 while there is a [backlog](Wheel::has_backlog).
+    /// The delay never ends later than the earliest deadline, but may end earlier. The advance then opens a bucket,
+    /// looks at a postponed timer, or moves at least 256 timers of a crowded bucket ahead. So an advance after the
+    /// delay always makes progress, and a cancelled timer wakes no caller. The delay is exact in a wheel that never
+    /// needed a bucket, and 0 while there is a [backlog](Wheel::has_backlog).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -147,9 +147,10 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were postponed.
     ///
-    /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Otherwise O(timers in the first
-    /// occupied bucket), and O(n) at worst: it reads further buckets as long as every timer so far has been postponed
-    /// beyond them. For a loop use [`wake_at`](Wheel::wake_at), or [`peek_first`](Wheel::peek_first), which searches once.
+    /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Otherwise O(timers in the
+    /// first occupied bucket), and O(n) at worst: it reads further buckets as long as every timer so far has been
+    /// postponed beyond them. For a loop use [`wake_at`](Wheel::wake_at), or [`peek_first`](Wheel::peek_first), which
+    /// searches once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -168,8 +169,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
     /// level is empty or there is no such level. O(1).
     ///
-    /// Level 0 is the finest and includes the timers that are in no bucket; level 4 has the timers beyond the
-    /// others. The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay). It is later only when
+    /// Level 0 is the finest and includes the timers that are in no bucket; level 4 has the timers beyond the others.
+    /// The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay). It is later only when
     /// part of a crowded bucket (more than 512 timers in [`Millis`](crate::Millis)) must be moved first. Caffeine's
     /// `peekAhead` looks at the very next bucket of a level; this one finds the next that is occupied.
     ///

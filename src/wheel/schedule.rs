@@ -8,9 +8,8 @@ use crate::wheel::key::TimerKey;
 use crate::wheel::slots::Slot;
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// Schedules `value` to be handed back by the first advance that reaches `deadline`
-    /// nanoseconds. O(1). O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the near
-    /// heap.
+    /// Schedules `value` to be handed back by the first advance that reaches `deadline` nanoseconds. O(1). O(log k) if
+    /// the deadline lies in the current tick or in the past, where k timers wait in the near heap.
     ///
     /// The deadline is absolute: the caller's clock plus a delay, not [`now`](Wheel::now), which
     /// stands where the last advance left it. A deadline in the past is due at the next advance, before any
@@ -133,8 +132,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// Puts a timer that is [held](crate::DueTimer::hold) back to its old deadline and place in the order. `false` if the key
-    /// is stale or the timer is not held. O(1), O(log k) among the k timers of the near heap.
+    /// Puts a timer that is [held](crate::DueTimer::hold) back to its old deadline and place in the order. `false` if
+    /// the key is stale or the timer is not held. O(1), O(log k) among the k timers of the near heap.
     ///
     /// ```
     /// use timer_wheel::Wheel;

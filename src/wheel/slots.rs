@@ -143,8 +143,8 @@ impl Slots {
         NonZeroU32::MIN | generation.max(self.first_generation)
     }
 
-    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind all others.
-    /// O(1), and a page of memory at most.
+    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind all
+    /// others. O(1), and a page of memory at most.
     ///
     /// # Panics
     ///
@@ -162,8 +162,8 @@ impl Slots {
         NodeIndex::new(made)
     }
 
-    /// Makes room in the set of the free slots for all that there is memory for, a page at a time, so that freeing one need
-    /// not. If there is less than a page of slots, freeing makes the room.
+    /// Makes room in the set of the free slots for all that there is memory for, a page at a time, so that freeing one
+    /// need not. If there is less than a page of slots, freeing makes the room.
     #[cold]
     pub(crate) fn make_room_to_free(&mut self, capacity: usize) {
         if capacity > NODES_A_PAGE {
@@ -207,8 +207,9 @@ impl Slots {
         len
     }
 
-    /// Whether the last page, whose slots `slot` shows, may be dropped: all its slots are free, and the lowest free slot of
-    /// all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit). O(slots).
+    /// Whether the last page, whose slots `slot` shows, may be dropped: all its slots are free, and the lowest free
+    /// slot of all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit).
+    /// O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
         // Usually one slot is taken. The bits tell without a look at the slots.

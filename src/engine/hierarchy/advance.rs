@@ -28,8 +28,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.next_work.end_idle_by(0);
     }
 
-    /// The next timer that is due, whose fire is paid for. `None` if no more timers are due, and then all upkeep is done; or if
-    /// the budget is used up.
+    /// The next timer that is due, whose fire is paid for. `None` if no more timers are due, and then all upkeep is
+    /// done; or if the budget is used up.
     ///
     /// Each timer visited and each bucket opened takes one unit of work.
     #[inline]
@@ -55,7 +55,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The first timer of the near heap, if it is due and comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        // An empty heap has a vacant first entry, at the end of time: it is never before the next bucket, nor before `NEVER`.
+        // An empty heap has a vacant first entry, at the end of time: it is never before the next bucket, nor before
+        // `NEVER`.
         let first = self.near.head(HeapIndex::FIRST);
         let is_ready = first.deadline <= self.now && first.deadline < self.levels.next_work.bucket_ns;
         is_ready.then_some(Next { deadline: first.deadline, node: first.node })
@@ -86,8 +87,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         None
     }
 
-    /// Opens all buckets that start by now, within the budget, and leaves what is due in the near heap. Each timer visited and
-    /// each bucket opened takes one unit of work. If none is left, there may be more to do.
+    /// Opens all buckets that start by now, within the budget, and leaves what is due in the near heap. Each timer
+    /// visited and each bucket opened takes one unit of work. If none is left, there may be more to do.
     #[cfg(feature = "ttl")]
     #[cold]
     pub(crate) fn open_due(&mut self, budget: &mut Budget) {
@@ -128,8 +129,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         (!self.levels.is_empty()).then(|| self.levels.next_work.wake_ns())
     }
 
-    /// Unlinks the first timer of the near heap, and lets `take` take the owner's value. O(1) if its chain comes before all
-    /// others, otherwise O(log k) for the k chains there.
+    /// Unlinks the first timer of the near heap, and lets `take` take the owner's value. O(1) if its chain comes before
+    /// all others, otherwise O(log k) for the k chains there.
     #[inline]
     pub(crate) fn fire<R>(&mut self, due: Next, take: impl FnOnce(&mut V) -> R) -> R {
         debug_assert!(self.near.first().is_some_and(|first| first.node == due.node), "the first timer fires first");
@@ -143,8 +144,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         taken
     }
 
-    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to migrate that is large enough to
-    /// wake a sleeping caller.
+    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to migrate that is large
+    /// enough to wake a sleeping caller.
     pub(crate) fn has_backlog(&self) -> bool {
         !self.is_unscheduled() && self.wake_ns() <= self.now
     }

@@ -52,8 +52,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
 /// A walk through all timers in the order in which they fire.
 ///
-/// It reads a bucket when it has yielded all timers before it. Timers that it has read and not yet yielded are in a heap of
-/// its own; chains, which are sorted, are read one timer at a time.
+/// It reads a bucket when it has yielded all timers before it. Timers that it has read and not yet yielded are in a
+/// heap of its own; chains, which are sorted, are read one timer at a time.
 pub(crate) struct Ascent<'a, V, G> {
     wheel: &'a Hierarchy<V, G>,
     waiting: BinaryHeap<Reverse<Ordered>>,

@@ -51,8 +51,9 @@ impl<G: Geometry> Levels<G> {
             level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level],
             "an occupied bucket lies within the reach of its level"
         );
-        // On the far level: the bit of an occupied bucket is zero in the last rotation that was opened, or the bucket is that
-        // one and not empty yet. If that rotation had passed the bucket, the number from its index would be a lower one.
+        // On the far level: the bit of an occupied bucket is zero in the last rotation that was opened, or the bucket
+        // is that one and not empty yet. If that rotation had passed the bucket, the number from its index would be a
+        // lower one.
         assert!(
             level == 0 || number + 1 >= self.reach[level - 1],
             "of the buckets that were opened only the last may hold timers"

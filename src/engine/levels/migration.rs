@@ -1,10 +1,11 @@
 //! Migration: how fast a crowd is cascaded before its bucket starts.
 //!
-//! A bucket of a million timers that is cascaded in one call, when it starts, is a pause. So a crowd, a bucket of more than
-//! [`CROWD`](Layout::CROWD) timers, is opened when time enters the bucket before it, and is empty when it starts. The time in
-//! between is divided into 2^*j* steps, so that a step is for [`SHARE`](Migration::SHARE) timers to twice as many. In each step no
-//! more timers may be left than the total times the part of the steps that is left. A caller that advances often moves a few
-//! timers each time. A caller that sleeps is woken once for every [`WAKING_SHARE`](Migration::WAKING_SHARE) of them.
+//! A bucket of a million timers that is cascaded in one call, when it starts, is a pause. So a crowd, a bucket of more
+//! than [`CROWD`](Layout::CROWD) timers, is opened when time enters the bucket before it, and is empty when it starts.
+//! The time in between is divided into 2^*j* steps, so that a step is for [`SHARE`](Migration::SHARE) timers to twice
+//! as many. In each step no more timers may be left than the total times the part of the steps that is left. A caller
+//! that advances often moves a few timers each time. A caller that sleeps is woken once for every
+//! [`WAKING_SHARE`](Migration::WAKING_SHARE) of them.
 
 use core::marker::PhantomData;
 

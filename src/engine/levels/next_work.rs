@@ -7,15 +7,15 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 /// All times that the levels wait for, in nanoseconds.
 ///
-/// Invariants: `bucket` is the next occupied bucket, the coarser of two that start together, and `bucket_ns` is its start, or
-/// [`NEVER`] without one; `upkeep_ns` is no later than `migration_ns`; `idle_until_ns` is no later than `bucket_ns`, `upkeep_ns`
-/// and the first timer of the near heap.
+/// Invariants: `bucket` is the next occupied bucket, the coarser of two that start together, and `bucket_ns` is its
+/// start, or [`NEVER`] without one; `upkeep_ns` is no later than `migration_ns`; `idle_until_ns` is no later than
+/// `bucket_ns`, `upkeep_ns` and the first timer of the near heap.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct NextWork {
     pub(super) bucket: Option<Bucket>,
     pub(crate) bucket_ns: u64,
-    /// When an advance must next extend the reach or migrate a share of a crowd, although no bucket starts. A sleeping caller
-    /// is not woken for that.
+    /// When an advance must next extend the reach or migrate a share of a crowd, although no bucket starts. A sleeping
+    /// caller is not woken for that.
     pub(super) upkeep_ns: u64,
     /// When a sleeping caller is woken to migrate a share of a crowd.
     pub(super) migration_ns: u64,

@@ -4,8 +4,8 @@ use super::{Levels, NEVER};
 use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
 
 impl<G: Geometry> Levels<G> {
-    /// The number that those of a level's occupied buckets are told by, from their [indexes](Layout::number_from): that of the
-    /// cursor's bucket, or on the far level that of the last rotation that was opened. None of them is below it.
+    /// The number that those of a level's occupied buckets are told by, from their [indexes](Layout::number_from): that
+    /// of the cursor's bucket, or on the far level that of the last rotation that was opened. None of them is below it.
     #[inline]
     pub(super) fn base(&self, level: usize) -> u64 {
         if level == FAR { self.reach[FAR - 1] - 1 } else { Layout::<G>::number(level, self.cursor) }
@@ -77,8 +77,8 @@ impl<G: Geometry> Levels<G> {
         }
         let least = self.base(level);
         if level == FAR {
-            // The higher a far bucket, the later it starts. But one that was opened and is not empty yet, whose bit is set
-            // in the number of the last rotation that was opened, comes before all others.
+            // The higher a far bucket, the later it starts. But one that was opened and is not empty yet, whose bit is
+            // set in the number of the last rotation that was opened, comes before all others.
             let occupied = self.occupancy.far();
             if occupied & least != 0 && number <= least {
                 return Some(least);

@@ -15,8 +15,8 @@ pub(super) const BATCH: usize = 64;
 
 /// The sentinels of a bucket, one for each strand.
 ///
-/// Invariants: `len` is the number of timers in all strands; a node is in the strand that follows from its index, and its
-/// neighbours name it.
+/// Invariants: `len` is the number of timers in all strands; a node is in the strand that follows from its index, and
+/// its neighbours name it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Strands {
     lists: [List; STRANDS],
@@ -32,8 +32,8 @@ impl Strands {
         self.len as usize
     }
 
-    /// Links a node behind the last of its strand, and returns that one. The links of the node itself are the caller's to
-    /// write. O(1).
+    /// Links a node behind the last of its strand, and returns that one. The links of the node itself are the caller's
+    /// to write. O(1).
     #[inline]
     pub(super) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
         self.len += 1;
@@ -47,8 +47,8 @@ impl Strands {
         self.lists[index.get() % STRANDS].unlink(nodes, links);
     }
 
-    /// Takes up to `most` nodes out, at most a batch of them, and returns how many: head and tail of each strand in turn.
-    /// Afterwards they are linked nowhere. O(taken).
+    /// Takes up to `most` nodes out, at most a batch of them, and returns how many: head and tail of each strand in
+    /// turn. Afterwards they are linked nowhere. O(taken).
     // It only walks: what is done with the nodes comes after, when they are in the cache. So more misses overlap.
     pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut [NodeIndex; BATCH]) -> usize {
         let most = most.min(self.len()).min(BATCH);

@@ -5,8 +5,8 @@ use core::mem;
 
 use crate::engine::node::Ordered;
 
-/// The timers of a bucket on their way to the near heap, linked nowhere. Between two calls there are none: only their memory is
-/// kept.
+/// The timers of a bucket on their way to the near heap, linked nowhere. Between two calls there are none: only their
+/// memory is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
     pub(crate) collected: Vec<Ordered>,
@@ -26,15 +26,15 @@ impl Sorter {
 /// Fewer items are inserted one by one.
 const INSERTED: usize = 12;
 
-/// Writes the indexes of timers, at least one, in the order in which they fire. It may move the timers within the slice first.
-/// O(n log n).
+/// Writes the indexes of timers, at least one, in the order in which they fire. It may move the timers within the slice
+/// first. O(n log n).
 ///
 /// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
 /// index. The timers of a bucket have nearly the same deadline, or the same one where the clock is coarse, so
 /// both offsets usually fit. Sorting words moves a third of the bytes that timers have.
 ///
-/// The standard library's sort is a hundred lines shorter. Ticks of 4,096 to 100,000 timers take 1.1 to 1.25 times as long
-/// with it, to arm and to expire.
+/// The standard library's sort is a hundred lines shorter. Ticks of 4,096 to 100,000 timers take 1.1 to 1.25 times as
+/// long with it, to arm and to expire.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     let room = 2 * timers.len() + parts_of(timers.len());
     if order.capacity() < room {
@@ -115,8 +115,8 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
     are_all
 }
 
-/// Sorts words below `2^bits` by their upper bits into at least as many parts as there are words, and each part in turn;
-/// words of small parts are inserted. O(n) where the words are spread evenly, O(n bits) at worst.
+/// Sorts words below `2^bits` by their upper bits into at least as many parts as there are words, and each part in
+/// turn; words of small parts are inserted. O(n) where the words are spread evenly, O(n bits) at worst.
 fn sort_many(words: &mut Vec<u64>, bits: u32) {
     let len = words.len();
     words.resize(2 * len + parts_of(len), 0);
@@ -127,8 +127,8 @@ fn sort_many(words: &mut Vec<u64>, bits: u32) {
     words.truncate(len);
 }
 
-/// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as many,
-/// and `ends` for the ends of the parts.
+/// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as
+/// many, and `ends` for the ends of the parts.
 fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32) {
     if words.len() < INSERTED || bits == 0 {
         return;
@@ -152,8 +152,8 @@ fn parts_of(words: usize) -> usize {
     2 << words.ilog2().min(10)
 }
 
-/// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are in
-/// the largest part.
+/// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are
+/// in the largest part.
 fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]) -> usize {
     let mask = ends.len() - 1;
     let part = |word: u64| (word >> shift) as usize & mask;

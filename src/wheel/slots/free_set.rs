@@ -21,13 +21,14 @@ struct Chunk {
     words: Box<[u64; CHUNK]>,
 }
 
-/// A set of slot indexes that hands out its lowest element first. O(1). When a word of the bitmap runs empty, it reads the
-/// summaries: at worst one for each 4,096 slots.
+/// A set of slot indexes that hands out its lowest element first. O(1). When a word of the bitmap runs empty, it reads
+/// the summaries: at worst one for each 4,096 slots.
 ///
-/// The lowest word is kept in a field. So a slot that is freed and taken again while no other is free, as in a queue of steady
-/// length, touches no other memory, and a small set needs none.
+/// The lowest word is kept in a field. So a slot that is freed and taken again while no other is free, as in a queue of
+/// steady length, touches no other memory, and a small set needs none.
 ///
-/// Invariant: `lowest` is zero only if the set is empty, and no chunk has an element in the word of its number or below.
+/// Invariant: `lowest` is zero only if the set is empty, and no chunk has an element in the word of its number or
+/// below.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     lowest: u64,
@@ -123,7 +124,8 @@ impl FreeSet {
         }
     }
 
-    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept in the field. O(words).
+    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept in the field.
+    /// O(words).
     pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
         (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
             let bits = WORD_BITS.min(slots.end - first);
