@@ -227,7 +227,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
     }
 
-    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its place in the order. O(1); O(log k)
+    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its sequence number. O(1); O(log k)
     /// for the head of one of k chains.
     pub(crate) fn hold(&mut self, index: NodeIndex) {
         debug_assert!(self.node(index).is_scheduled());

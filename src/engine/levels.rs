@@ -201,7 +201,7 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Does what a bucket's first timer, and a share more of them, make necessary.
+    /// Called when a bucket has got its first timer, and then after every [`SHARE`](Migration::SHARE) more.
     #[inline(never)]
     fn after_append(&mut self, at: BucketIndex, len: usize) {
         let bucket = self.bucket_at(at);
@@ -229,7 +229,7 @@ impl<G: Geometry> Levels<G> {
         self.refresh_upkeep();
     }
 
-    /// Does what the loss of a bucket's last timer, and of a share of them, makes necessary.
+    /// Called when a bucket has lost its last timer, and before that after every [`SHARE`](Migration::SHARE) of them.
     #[inline(never)]
     fn after_unlink(&mut self, at: BucketIndex, len: usize) {
         // Make the next advance run, so that it can give back a page.
@@ -255,8 +255,8 @@ impl<G: Geometry> Levels<G> {
 
     /// Opens the next bucket, or resumes opening it, within the budget.
     ///
-    /// The timers of a tick, or of a coarser bucket with few, are collected to be sorted. Those of any other bucket are
-    /// cascaded, as seen from its start.
+    /// It cascades: all timers of a tick, or of a coarser bucket with few, are collected to be sorted. Those of any
+    /// other bucket go to finer ones, as seen from its start.
     #[inline(never)]
     pub(crate) fn open_next<V>(&mut self, nodes: &mut Nodes<V>, collected: &mut Vec<Ordered>, budget: &mut Budget) {
         let Some(bucket) = self.next_work.bucket else {
@@ -298,7 +298,8 @@ impl<G: Geometry> Levels<G> {
         bucket.number < self.reach[bucket.level() - 1]
     }
 
-    /// Extends the reach over a bucket that holds `total` timers, unless it was opened before.
+    /// Extends the reach over a bucket, unless it was opened before. Its shares are reckoned from `total`, which is 0
+    /// for an empty one.
     fn mark_opened(&mut self, bucket: Bucket, total: u64) {
         if bucket.level() != 0 && !self.is_opened(bucket) {
             debug_assert!(

@@ -79,9 +79,9 @@ pub struct Level {
     pub buckets: Vec<usize>,
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
     ///
-    /// That is the bucket of [`now`](Wheel::now). It is one behind while there is a backlog and at the very end of
-    /// time, and ahead after [`peek_first`](Wheel::peek_first) or [`pop_first`](Wheel::pop_first). Meaningless for the
-    /// last level, where it is 0.
+    /// That is the bucket of [`now`](Wheel::now). It is an earlier one while there is a backlog, one before it at the
+    /// very end of time, and ahead after [`peek_first`](Wheel::peek_first) or [`pop_first`](Wheel::pop_first).
+    /// Meaningless for the last level, where it is 0.
     pub cursor: usize,
     /// The nanoseconds that each of the level's buckets spans; `None` for the last level, whose buckets double.
     pub bucket_span: Option<u64>,

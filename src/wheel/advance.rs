@@ -158,6 +158,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// assert_eq!(wheel.len(), 2);
 /// assert_eq!(wheel.advance(10).map(|timer| timer.value).collect::<String>(), "ab");
 /// ```
+// No `Drop`: the body of `while let Some(timer) = wheel.advance(now).next()` could not use the wheel.
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,

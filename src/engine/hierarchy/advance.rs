@@ -55,8 +55,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The first timer of the near heap, if it is due and comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        // An empty heap has a vacant first entry, at the end of time: it is never before the next bucket, nor before
-        // `NEVER`.
+        // An empty heap has a vacant first entry at the end of time, which is never before the next bucket, nor before
+        // `NEVER`. A timer that is due at the end of time takes the slow path, too.
         let first = self.near.head(HeapIndex::FIRST);
         let is_ready = first.deadline <= self.now && first.deadline < self.levels.next_work.bucket_ns;
         is_ready.then_some(Next { deadline: first.deadline, node: first.node })
