@@ -23,15 +23,19 @@ impl Sorter {
     }
 }
 
-/// Fewer items are inserted one by one.
-const INSERTED: usize = 12;
+/// Fewer timers are inserted one by one.
+const FEWEST: usize = 8;
+
+/// Parts of fewer words are left to insertion.
+const SMALL_PART: usize = 12;
 
 /// Writes the indexes of timers, at least one, in the order in which they fire. It may move the timers within the slice
 /// first. O(n log n).
 ///
 /// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
 /// index. The timers of a bucket have nearly the same deadline, or the same one where the clock is coarse, so
-/// both offsets usually fit. Sorting words moves a third of the bytes that timers have.
+/// both offsets usually fit. Otherwise the lower bits are sorted first and then the upper bits, in as many passes as
+/// needed: the index keeps the order of the pass before. Sorting words moves a third of the bytes that timers have.
 ///
 /// The standard library's sort is a hundred lines shorter. Ticks of 4,096 to 100,000 timers take 1.1 to 1.25 times as
 /// long with it, to arm and to expire.
@@ -42,6 +46,10 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
         *order = Vec::with_capacity(room);
     }
     order.clear();
+    if timers.len() < FEWEST {
+        insert_each(timers, Ordered::precedes);
+        return order.extend(0..timers.len() as u64);
+    }
     let of_index = bits(timers.len() as u64);
     let (mut low, mut high) = (timers[0], timers[0]);
     for it in &*timers {
@@ -50,15 +58,27 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     }
     let (of_deadline, of_sequence) = (bits(high.deadline - low.deadline), bits(high.sequence - low.sequence));
     let of_word = of_deadline + of_sequence + of_index;
-    if timers.len() < INSERTED || of_word > u64::BITS {
-        timers.sort_unstable();
-        return order.extend(0..timers.len() as u64);
+    if of_word <= u64::BITS {
+        order.extend(timers.iter().zip(0..).map(|(it, index)| {
+            let rank = (it.deadline - low.deadline) << of_sequence | (it.sequence - low.sequence);
+            rank << of_index | index
+        }));
+        return sort_words(order, of_word, of_index);
     }
-    order.extend(timers.iter().zip(0..).map(|(it, index)| {
-        let rank = (it.deadline - low.deadline) << of_sequence | (it.sequence - low.sequence);
-        rank << of_index | index
-    }));
-    sort_words(order, of_word, of_index);
+    let mut shift = 0;
+    while shift < of_deadline + of_sequence {
+        if shift != 0 {
+            let before = timers.to_vec();
+            timers.iter_mut().zip(&*order).for_each(|(timer, &index)| *timer = before[index as usize]);
+        }
+        order.clear();
+        order.extend(timers.iter().zip(0..).map(|(it, index)| {
+            let rank = u128::from(it.deadline - low.deadline) << of_sequence | u128::from(it.sequence - low.sequence);
+            ((rank >> shift) as u64) << of_index | index
+        }));
+        sort_words(order, (of_word - shift).min(u64::BITS), of_index);
+        shift += u64::BITS - of_index;
+    }
 }
 
 /// Sorts words below `2^bits`, and leaves the lowest `of_index` bits of each.
@@ -70,16 +90,16 @@ fn sort_words(words: &mut Vec<u64>, bits: u32, of_index: u32) {
     words.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
 }
 
-/// Moves each word down to where it belongs among those before it. O(n) if none has far to go.
-fn insert_each(words: &mut [u64]) {
-    for next in 1..words.len() {
-        let word = words[next];
+/// Moves each item down to where it belongs among those before it. O(n) if none has far to go.
+fn insert_each<T: Copy>(items: &mut [T], precedes: impl Fn(&T, &T) -> bool) {
+    for next in 1..items.len() {
+        let item = items[next];
         let mut at = next;
-        while at != 0 && word < words[at - 1] {
-            words[at] = words[at - 1];
+        while at != 0 && precedes(&item, &items[at - 1]) {
+            items[at] = items[at - 1];
             at -= 1;
         }
-        words[at] = word;
+        items[at] = item;
     }
 }
 
@@ -123,19 +143,19 @@ fn sort_many(words: &mut Vec<u64>, bits: u32) {
     let (words_now, spare) = words.split_at_mut(len);
     let (spare, ends) = spare.split_at_mut(len);
     sort_parts(words_now, spare, ends, bits);
-    insert_each(words_now);
+    insert_each(words_now, |one, other| one < other);
     words.truncate(len);
 }
 
 /// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as
 /// many, and `ends` for the ends of the parts.
 fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32) {
-    if words.len() < INSERTED || bits == 0 {
+    if words.len() < SMALL_PART || bits == 0 {
         return;
     }
     let parts = parts_of(words.len());
     let shift = bits.saturating_sub(parts.ilog2());
-    if distribute(words, spare, shift, &mut ends[..parts]) < INSERTED {
+    if distribute(words, spare, shift, &mut ends[..parts]) < SMALL_PART {
         return;
     }
     let mut rest = words;
