@@ -124,6 +124,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The next timer that is due. If no more are due, or the budget is used up, a page may come back.
     #[inline]
     pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
+        // Before the look at the pages, which an idle advance is spared.
         if self.hierarchy.is_idle() {
             return None;
         }

@@ -10,7 +10,7 @@ use crate::wheel::key::TimerKey;
 use crate::wheel::timer::{Expired, TimerRef};
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// All live timers, in no particular order. O(slots) in all.
+    /// All live timers, held ones included, in no particular order. O(slots) in all.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -25,7 +25,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Counted { left: self.len(), timers: nodes.filter_map(|index| self.timer_at(index)) }
     }
 
-    /// All live timers in the order in which they will fire, without disturbing the wheel.
+    /// All live timers but those that are [held](crate::DueTimer::hold), in the order in which they will fire, without
+    /// disturbing the wheel.
     ///
     /// Lazy: a bucket is read when those before it are used up, so that `.take(n)` answers for the
     /// next n without looking at the rest. O(n log n) for all of them.
@@ -45,8 +46,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Counted { left: ascent.len(), timers: ascent.map(|timer| self.timer_in(timer.node)) }
     }
 
-    /// All live timers in the reverse of the order in which they will fire, without disturbing the
-    /// wheel.
+    /// All live timers but those that are [held](crate::DueTimer::hold), in the reverse of the order in which they will
+    /// fire, without disturbing the wheel.
     ///
     /// O(n) for the first, because a postponed timer may be later than its bucket says, and O(log n) for
     /// each further one.

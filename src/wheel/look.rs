@@ -89,7 +89,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// When the next advance has something to do, in nanoseconds, as an absolute time: [`now`](Wheel::now) plus
-    /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live. O(1): it reads a field.
+    /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live, or all are
+    /// [held](crate::DueTimer::hold). O(1): it reads a field.
     ///
     /// A driver sleeps until this time of its own clock. It compares the time before and after a `schedule` to learn
     /// whether it must wake up sooner. The time is never later than the earliest deadline, but may be earlier.
@@ -116,7 +117,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
-    /// when no timer is live. O(1): it reads a field.
+    /// when no timer is live, or all are [held](crate::DueTimer::hold). O(1): it reads a field.
     ///
     /// The delay counts from the last advance. A caller whose clock has run on since then takes
     /// [`wake_at`](Wheel::wake_at).
@@ -145,7 +146,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.wake_at()?.saturating_sub(self.now()))
     }
 
-    /// The earliest deadline of all live timers in nanoseconds, exact even when timers were postponed.
+    /// The earliest deadline of all live timers but those that are [held](crate::DueTimer::hold), in nanoseconds, exact
+    /// even when timers were postponed.
     ///
     /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Otherwise O(timers in the
     /// first occupied bucket), and O(n) at worst: it reads further buckets as long as every timer so far has been
@@ -222,7 +224,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.now()
     }
 
-    /// The number of live timers: timers that are due and not yet yielded included. O(1).
+    /// The number of live timers: timers that are due and not yet yielded, and those that are held, included. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -23,6 +23,9 @@ pub(crate) struct Strands {
     len: u32,
 }
 
+// So say the documents of a wheel's memory.
+const _: () = assert!(core::mem::size_of::<Strands>() == 36, "a bucket takes 36 bytes");
+
 impl Strands {
     pub(super) const EMPTY: Self = Self { lists: [List::EMPTY; STRANDS], len: 0 };
 
