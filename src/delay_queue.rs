@@ -34,9 +34,9 @@ pub use expired_item::ExpiredItem;
 pub use expired_item::ExpiredItem as Expired;
 pub use key::Key;
 
+use crate::Wheel;
 use crate::delay_queue::alarm::Alarm;
 use crate::delay_queue::timeline::Timeline;
-use crate::wheel::Wheel;
 
 /// The panic message for a key that names no item.
 const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
@@ -595,7 +595,12 @@ impl<T> DelayQueue<T> {
 
     /// The time at which there is something to do; the end of time if the queue is empty.
     fn next_advance(&self) -> u64 {
-        self.wheel.work_at().unwrap_or(u64::MAX)
+        let next = self.wheel.wake_at().unwrap_or(u64::MAX);
+        if next > self.wheel.now() || next <= self.timeline.now() {
+            return next;
+        }
+        // The clock is behind the wheel's, because a runtime whose paused clock ran ahead is gone.
+        self.wheel.next_deadline().unwrap_or(u64::MAX)
     }
 
     /// Wakes the task that waits for the queue if it would sleep for too long.

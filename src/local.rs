@@ -50,8 +50,7 @@ use core::time::Duration;
 
 use self::wait::Wait;
 use crate::clock::{NEVER, TimeSource, after};
-use crate::engine::budget::Budget;
-use crate::wheel::Wheel;
+use crate::{Budget, Wheel};
 
 /// Wakes tasks of one thread when their sleeps are due. Clones are handles to the same timer.
 ///

@@ -20,9 +20,7 @@ mod serde;
 
 pub use self::config::{RetryConfig, RetryError};
 use crate::clock::{NEVER, nanoseconds};
-use crate::engine::budget::Budget;
-use crate::wheel::Wheel;
-use crate::wheel::key::TimerKey;
+use crate::{Budget, TimerKey, Wheel};
 
 /// What the caller should do with a value now, from [`RetryQueue::poll`].
 ///

@@ -12,15 +12,11 @@ pub(crate) mod due;
 
 mod look;
 
-#[cfg(feature = "ttl")]
-mod for_ttl;
-pub(crate) mod iter;
+mod iter;
 
 #[cfg(feature = "serde")]
 mod serde;
 pub(crate) mod timer;
-
-use alloc::collections::TryReserveError;
 
 use crate::engine::geometry::{Geometry, Millis};
 use crate::engine::hierarchy::Hierarchy;
@@ -139,33 +135,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         let free = self.hierarchy.nodes().len() - self.len() - self.slots.retired();
         self.hierarchy.reserve(additional.saturating_sub(free));
         self.slots.make_room_to_free(self.hierarchy.nodes().capacity());
-    }
-
-    /// As [`reserve`](Wheel::reserve), but returns an error if a wheel could never hold that many timers
-    /// or the memory cannot be allocated. O(additional).
-    ///
-    /// It allocates all of the memory in one piece, frees it, and then allocates page by page. A
-    /// system that promises more memory than it has is more likely to refuse a large piece.
-    ///
-    /// # Errors
-    ///
-    /// [`TryReserveError`], and nothing has changed.
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<u64>::new(0);
-    /// assert!(wheel.try_reserve(usize::MAX).is_err());
-    /// assert!(wheel.try_reserve(1_000).is_ok());
-    /// assert!(wheel.capacity() >= 1_000);
-    /// ```
-    pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
-        let lacking = additional.saturating_sub(self.capacity() - self.len());
-        let is_possible = additional <= MAX_TIMERS - self.len();
-        let nodes = self.hierarchy.nodes();
-        nodes.probe(if is_possible { lacking } else { usize::MAX })?;
-        self.reserve(additional);
-        Ok(())
     }
 
     /// Gives back at once the memory that the live timers do not need. O(n).

@@ -112,25 +112,6 @@ fn reserved_timers_ask_for_nothing_more() {
     assert_eq!(asked, 0, "what is reserved comes on top of what is there");
 }
 
-/// What is lacking is asked for at one go, and given back, before it is asked for page by page.
-fn room_is_tried_for_as_a_whole() {
-    const LACKING: usize = 100_000;
-    let bytes = |of: &mut dyn FnMut()| {
-        let region = Region::new(ALLOCATOR);
-        of();
-        region.change().bytes_allocated
-    };
-    let [mut wheel, mut other] = [(); 2].map(|()| {
-        let mut wheel: Wheel<u64> = Wheel::with_capacity(0, 1_000);
-        (0..500).for_each(|n| _ = wheel.schedule(5 * TICK, n));
-        wheel
-    });
-    let additional = wheel.capacity() - wheel.len() + LACKING;
-    let reserved = bytes(&mut || other.reserve(additional));
-    let tried = bytes(&mut || wheel.try_reserve(additional).unwrap());
-    assert_eq!(tried - reserved, LACKING * NODE);
-}
-
 /// Timers in the tests of what one call asks for.
 const TIMERS: usize = 200_000;
 
@@ -496,7 +477,6 @@ fn main() {
     cleared_queue_gives_its_memory_back();
     entries_that_have_ended_leave_little_behind();
     crowd_comes_and_goes_by_pages();
-    room_is_tried_for_as_a_whole();
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     steady_use_asks_for_nothing();

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::wheel::key::TimerKey;
+use crate::TimerKey;
 
 /// Names one item of one [`DelayQueue`](crate::DelayQueue), from when it is inserted until it is
 /// taken out.

@@ -8,8 +8,7 @@ use tokio::task::coop;
 
 use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired_item::ExpiredItem;
-use crate::engine::budget::Budget;
-use crate::wheel::timer::Expired;
+use crate::{Budget, Expired};
 
 /// The most entries that one advance moves within the wheel: some tens of microseconds of work.
 const WORK_PER_ADVANCE: usize = 4096;

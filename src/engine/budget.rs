@@ -108,7 +108,7 @@ impl Budget {
     }
 
     /// Undoes that for a timer that was looked at and stays due.
-    #[cfg(any(feature = "timer", feature = "ttl"))]
+    #[cfg(feature = "timer")]
     #[inline]
     pub(crate) fn refund_fire(&mut self) {
         self.work += 1;
@@ -116,7 +116,7 @@ impl Budget {
     }
 }
 
-#[cfg(all(test, any(feature = "timer", feature = "ttl")))]
+#[cfg(all(test, feature = "timer"))]
 mod tests {
     use super::Budget;
 

@@ -38,6 +38,8 @@ pub(crate) struct Hierarchy<V, G> {
     nodes: Nodes<V>,
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
+    /// The latest time that the owner has prepared for, in nanoseconds. The cursor does not go back before it.
+    prepared_ns: u64,
     next_sequence: u64,
     /// The number of live timers, held ones included.
     len: u32,
@@ -65,6 +67,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Self {
             nodes: Nodes::new(),
             now,
+            prepared_ns: 0,
             next_sequence: 0,
             len: 0,
             held_len: 0,
@@ -332,7 +335,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     #[inline(never)]
     fn start_levels(&mut self, tick: Tick) {
         // The cursor may be ahead of the clock, because the earliest timer was asked for before it was due.
-        let cursor = if tick > self.levels.cursor() { self.levels.cursor() } else { Layout::<G>::tick(self.now) };
+        let cursor = if tick > self.levels.cursor() { self.levels.cursor() } else { self.least_cursor() };
         self.levels.restart(cursor);
         self.thin_out(Layout::<G>::NEAR);
     }
@@ -352,20 +355,25 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before it was
-    /// due, and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again. Otherwise every timer
-    /// scheduled before the cursor would wait in the heap.
+    /// The tick of the clock, or of the time that the owner has prepared for.
+    fn least_cursor(&self) -> Tick {
+        Layout::<G>::tick(self.now.max(self.prepared_ns))
+    }
+
+    /// Moves the cursor back to [where it may be](Self::least_cursor) if it is ahead, because the earliest timer was
+    /// asked for before it was due, and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again.
+    /// Otherwise every timer scheduled before the cursor would wait in the heap.
     #[cold]
     #[inline(never)]
     fn rewind(&mut self) {
-        let now = Layout::<G>::tick(self.now);
-        if self.levels.cursor() > now && self.levels.len() <= Layout::<G>::CROWD {
+        let least = self.least_cursor();
+        if self.levels.cursor() > least && self.levels.len() <= Layout::<G>::CROWD {
             while let Some(index) = self.levels.any() {
                 self.unlink(index, self.node(index).links());
                 let timer = Ordered::of(&self.nodes, index);
                 self.near.push(&mut self.nodes, timer);
             }
-            self.levels.restart(now);
+            self.levels.restart(least);
             self.thin_out(usize::MAX);
         }
     }

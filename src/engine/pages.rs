@@ -5,9 +5,7 @@
 //! an array of up to half a page grows by doubling, so that a small array stays small.
 
 use alloc::boxed::Box;
-use alloc::collections::TryReserveError;
 use alloc::vec::Vec;
-use core::hint::black_box;
 use core::mem;
 
 /// What an element is before it is used.
@@ -237,16 +235,6 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
         }
         let lacking = Self::pages_for(wanted).saturating_sub(self.pages());
         (0..lacking).for_each(|_| self.add_page());
-    }
-
-    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that overcommits memory
-    /// refuses large pieces sooner than small ones.
-    pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
-        let mut probe = Vec::<u8>::new();
-        probe.try_reserve_exact(elements.saturating_mul(mem::size_of::<E>()))?;
-        // Otherwise the compiler may remove an allocation that nothing uses.
-        drop(black_box(probe));
-        Ok(())
     }
 
     /// Drops every element from `len` on, and gives back the memory that is not needed then.

@@ -5,8 +5,8 @@ use core::mem;
 use core::task::{Poll, Waker};
 
 use super::Shared;
+use crate::TimerKey;
 use crate::clock::TimeSource;
-use crate::wheel::key::TimerKey;
 
 /// The common part of the futures. Dropping it frees its place in the wheel.
 ///

@@ -4,8 +4,8 @@ use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
+use crate::TimerKey;
 use crate::backoff::Backoff;
-use crate::wheel::key::TimerKey;
 
 /// The settings of a [`RetryQueue`](super::RetryQueue). Durations above 2^64 nanoseconds count as that.
 ///

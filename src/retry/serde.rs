@@ -8,8 +8,7 @@ use alloc::vec::Vec;
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{RetryConfig, RetryQueue};
-use crate::wheel::Wheel;
-use crate::wheel::key::TimerKey;
+use crate::{TimerKey, Wheel};
 
 impl<T: Serialize> Serialize for RetryQueue<T> {
     /// Stores the clock and every value with its key, attempts and time, and not the settings. O(capacity).

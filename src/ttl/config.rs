@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::error::TtlError;
-use crate::backoff::Backoff;
+use crate::Backoff;
 use crate::clock::nanoseconds;
 
 /// Milliseconds to nanoseconds.

@@ -5,8 +5,7 @@ use core::iter::FusedIterator;
 use super::entries::Flight;
 use super::{Entry, Expiry, Phase, TtlInfo, TtlKey, TtlSet};
 use crate::clock::nanoseconds;
-use crate::engine::budget::Budget;
-use crate::engine::geometry::Geometry;
+use crate::{Budget, Geometry};
 
 /// How much more one poll may do.
 struct Allowance {
@@ -107,7 +106,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// Lets a pending entry wait for a retry.
     pub(super) fn fail(&mut self, flight: Flight) {
-        let index = self.entries.get(flight.entry).map_or(0, |(held, _)| held.entry.index);
+        let index = self.entries.get(flight.entry).map_or(0, |(record, _)| record.entry.index);
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
         self.stats.count_wait(Some(flight), self.now);
         self.entries.go_on(Flight { phase: Phase::Retrying, ..flight }, self.now.saturating_add(delay_ns));
@@ -146,9 +145,12 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
     fn fill_batch(&mut self) {
         let Self { set, left, batch, .. } = self;
         (self.next, self.end) = (0, 0);
+        if left.budget.work == 0 {
+            return;
+        }
         let room = set.room();
         if room == 0 || !set.is_proposing() {
-            return set.entries.cascade(set.now, &mut left.budget);
+            return set.entries.prepare(set.now, &mut left.budget);
         }
         for place in batch.iter_mut().take(left.expiries.min(room)) {
             *place = set.entries.hold_due(set.now, &mut left.budget);

@@ -7,12 +7,7 @@ use alloc::vec::Vec;
 use core::iter;
 
 use super::entry::{Entry, Phase, TtlKey};
-use crate::engine::budget::Budget;
-use crate::engine::geometry::Geometry;
-use crate::engine::node::NodeIndex;
-use crate::wheel::Wheel;
-use crate::wheel::iter::Counted;
-use crate::wheel::key::TimerKey;
+use crate::{Budget, Geometry, TimerKey, Wheel};
 
 /// Why an entry that is in flight has a flight.
 const FLIGHT: &str = "an entry in flight and its flight name each other";
@@ -33,9 +28,12 @@ pub(super) struct Flight {
     pub(super) proposed_ns: u64,
 }
 
+/// The most entries. Far fewer than the timers of a wheel, of whose slots a few are retired in the course of years.
+pub(super) const MAX_ENTRIES: usize = 1 << 30;
+
 /// An entry and its flight, if it is in flight.
 #[derive(Clone)]
-pub(super) struct Held<K> {
+pub(super) struct Record<K> {
     pub(super) entry: Entry<K>,
     flight: Option<TimerKey>,
 }
@@ -46,18 +44,19 @@ pub(super) struct Held<K> {
 /// wheel by when it times out or is tried again.
 #[derive(Clone)]
 pub(super) struct Entries<K, G: Geometry> {
-    /// Its clock may be ahead: by a minute where deadlines cascade.
-    pub(super) deadlines: Wheel<Held<K>, G>,
+    pub(super) deadlines: Wheel<Record<K>, G>,
     pub(super) flights: Wheel<Flight, G>,
     /// The number of flights in which the entry waits for a retry.
     pub(super) retrying: usize,
     launched: u64,
+    /// Until when deadlines were prepared, in nanoseconds; `None` while the budget has not sufficed.
+    prepared_ns: Option<u64>,
 }
 
 impl<K, G: Geometry> Entries<K, G> {
     pub(super) fn new(now: u64) -> Self {
         let (deadlines, flights) = (Wheel::with_geometry(now), Wheel::with_geometry(now));
-        Self { deadlines, flights, retrying: 0, launched: 0 }
+        Self { deadlines, flights, retrying: 0, launched: 0, prepared_ns: Some(now) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -66,7 +65,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Whether there is room for `additional` more entries.
     pub(super) fn has_room(&self, additional: usize) -> bool {
-        additional <= self.deadlines.room()
+        additional <= MAX_ENTRIES - self.len()
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
@@ -75,24 +74,19 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// The entry of a key and its deadline, unless the key is stale. O(1).
     #[inline]
-    pub(super) fn get(&self, key: TtlKey) -> Option<(&Held<K>, u64)> {
+    pub(super) fn get(&self, key: TtlKey) -> Option<(&Record<K>, u64)> {
         self.deadlines.timer(key.0).map(|timer| (timer.value, timer.deadline))
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, key: TtlKey) -> Option<&mut Held<K>> {
+    pub(super) fn get_mut(&mut self, key: TtlKey) -> Option<&mut Record<K>> {
         self.deadlines.get_mut(key.0)
-    }
-
-    /// The entry at a place, of which its key is part.
-    pub(super) fn at(&self, place: NodeIndex) -> Option<(TtlKey, &Entry<K>)> {
-        self.deadlines.timer_at(place).map(|timer| (TtlKey(timer.key), &timer.value.entry))
     }
 
     /// The flight of an entry, if it is in flight.
     #[inline]
-    pub(super) fn flight(&self, held: &Held<K>) -> Option<&Flight> {
-        self.flights.get(held.flight?)
+    pub(super) fn flight(&self, record: &Record<K>) -> Option<&Flight> {
+        self.flights.get(record.flight?)
     }
 
     /// All entries, in no particular order. O(n), however many there once were.
@@ -103,7 +97,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Adds an entry, for which there must be room. O(1).
     #[inline]
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
-        TtlKey(self.deadlines.schedule(deadline_ns, Held { entry, flight: None }))
+        TtlKey(self.deadlines.schedule(deadline_ns, Record { entry, flight: None }))
     }
 
     /// Gives an entry another deadline and ends its flight, if it is in flight. O(1).
@@ -116,15 +110,20 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Removes an entry, wherever it is, unless the key is stale. O(1).
     pub(super) fn remove(&mut self, key: TtlKey) -> Option<(Entry<K>, Option<Flight>)> {
-        let flight = self.land(key);
-        Some((self.deadlines.cancel(key.0)?.entry, flight))
+        let Record { entry, flight } = self.deadlines.cancel(key.0)?;
+        Some((entry, flight.map(|flight| self.end_flight(flight))))
+    }
+
+    /// Gives back a page of memory, if more is free than in use. O(entries of a page).
+    pub(super) fn give_back(&mut self) {
+        self.deadlines.prepare(0, &mut Budget::of_work(0));
     }
 
     /// Holds the next entry that is due, within the budget. If nothing of the budget is left, there may be more. It is to be
     /// [launched](Self::launch).
     #[inline]
     pub(super) fn hold_due(&mut self, now: u64, budget: &mut Budget) -> Option<TtlKey> {
-        self.deadlines.hold_due(now, budget).map(TtlKey)
+        Some(TtlKey(self.deadlines.peek_expired_with_budget(now, budget)?.hold()))
     }
 
     /// Makes an entry that is held pending from `now` until `until_ns`. O(1).
@@ -137,7 +136,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Changes the flight of an entry, which goes on until `until_ns`. O(1).
     pub(super) fn go_on(&mut self, to: Flight, until_ns: u64) {
-        let key = self.get_mut(to.entry).and_then(|held| held.flight).expect(FLIGHT);
+        let key = self.get_mut(to.entry).and_then(|record| record.flight).expect(FLIGHT);
         let flight = self.flights.get_mut(key).expect(FLIGHT);
         self.retrying += usize::from(to.phase == Phase::Retrying);
         self.retrying -= usize::from(flight.phase == Phase::Retrying);
@@ -149,16 +148,21 @@ impl<K, G: Geometry> Entries<K, G> {
     #[inline]
     fn land(&mut self, key: TtlKey) -> Option<Flight> {
         let flight = self.get_mut(key)?.flight.take()?;
-        let flight = self.flights.cancel(flight).expect(FLIGHT);
+        Some(self.end_flight(flight))
+    }
+
+    fn end_flight(&mut self, key: TimerKey) -> Flight {
+        let flight = self.flights.cancel(key).expect(FLIGHT);
         self.retrying -= usize::from(flight.phase == Phase::Retrying);
-        Some(flight)
+        flight
     }
 
     /// The flight that ended first, if one has ended by `now` and is found within the budget. If nothing of the budget is
     /// left, there may be one. The flight stays.
     pub(super) fn ended_flight(&mut self, now: u64, budget: &mut Budget) -> Option<Flight> {
         let ended = *self.flights.peek_expired_with_budget(now, budget)?.get();
-        budget.refund_fire();
+        // It was paid for as one that fires.
+        (budget.work, budget.fires) = (budget.work + 1, budget.fires + 1);
         Some(ended)
     }
 
@@ -186,18 +190,20 @@ impl<K, G: Geometry> Entries<K, G> {
         self.flights.shrink_to_fit();
         // What is put in next is placed as seen from there.
         _ = self.deadlines.peek_expired(now);
+        self.prepared_ns = Some(now);
     }
 
-    /// Moves the deadlines that fall into the next minute, and those before, to where they are in order, within the budget.
-    /// What is due stays there.
-    pub(super) fn cascade(&mut self, now: u64, budget: &mut Budget) {
-        self.deadlines.open_due(now.saturating_add(AHEAD_NS), budget);
+    /// Cascades the deadlines that fall into the next minute, and those before, within the budget. What is due stays there.
+    pub(super) fn prepare(&mut self, now: u64, budget: &mut Budget) {
+        let until_ns = now.saturating_add(AHEAD_NS);
+        self.deadlines.prepare(until_ns, budget);
+        self.prepared_ns = (budget.work != 0).then_some(until_ns);
     }
 
-    /// When deadlines are to cascade next, so that no entry comes due out of order. O(1).
-    pub(super) fn cascade_bound(&self) -> Option<u64> {
-        let (at, come_to) = (self.deadlines.opens_at()?, self.deadlines.now());
-        Some(if at <= come_to { 0 } else { at.saturating_sub(AHEAD_NS).max(come_to) })
+    /// When to prepare again, if there is an entry that is not in flight. O(1).
+    pub(super) fn prepare_at(&self) -> Option<u64> {
+        let at = self.deadlines.wake_at()?;
+        Some(self.prepared_ns.map_or(0, |prepared_ns| at.saturating_sub(AHEAD_NS).max(prepared_ns)))
     }
 
     /// A walk through all entries in order of deadline, wherever they are. O(n log n) for the n in flight.
@@ -215,7 +221,8 @@ impl<K, G: Geometry> Entries<K, G> {
             let first = in_flight.next_if(is_next).map(|(.., key)| key);
             first.or_else(|| queued.next().map(|timer| TtlKey(timer.key)))
         });
-        Counted { left: self.len(), timers }
+        let mut timers = timers;
+        (0..self.len()).map(move |_| timers.next().expect("each entry is in flight or queued"))
     }
 
     /// Checks the invariants by name. O(n log n).
@@ -223,8 +230,8 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.check_invariants();
         self.flights.check_invariants();
         for timer in self.flights.iter() {
-            let held = self.deadlines.get(timer.value.entry.0);
-            assert_eq!(held.and_then(|held| held.flight), Some(timer.key), "{FLIGHT}");
+            let record = self.deadlines.get(timer.value.entry.0);
+            assert_eq!(record.and_then(|record| record.flight), Some(timer.key), "{FLIGHT}");
             assert_ne!(timer.value.phase, Phase::Queued, "an entry that is queued is not in flight");
         }
         let in_flight = self.deadlines.iter().filter(|timer| timer.value.flight.is_some());

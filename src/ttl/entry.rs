@@ -1,6 +1,6 @@
 //! Entries and the public types around them.
 
-use crate::wheel::key::TimerKey;
+use crate::TimerKey;
 
 /// Names an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
 ///

@@ -27,7 +27,7 @@ pub enum TtlError {
     ZeroTtl,
     /// Two entries to be restored have the same key.
     DuplicateKey,
-    /// As many entries are held as can be: 1,610,612,736.
+    /// As many entries are held as can be: 1,073,741,824.
     Full,
     /// A configuration that cannot work; the text says what about it.
     InvalidConfig(&'static str),

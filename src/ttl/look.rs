@@ -1,7 +1,7 @@
 //! A look at the entries, and at what the set waits for.
 
 use super::{Phase, Role, TtlConfig, TtlInfo, TtlKey, TtlSet, TtlStats};
-use crate::engine::geometry::Geometry;
+use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// An entry, its deadline and phase, or `None` if the handle is stale. O(1).
@@ -17,10 +17,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     #[inline]
     pub fn get(&self, handle: TtlKey) -> Option<TtlInfo<'_, K>> {
-        let (held, deadline_ns) = self.entries.get(handle)?;
-        let flight = self.entries.flight(held);
+        let (record, deadline_ns) = self.entries.get(handle)?;
+        let flight = self.entries.flight(record);
         let (phase, attempts) = flight.map_or((Phase::Queued, 0), |flight| (flight.phase, flight.attempts));
-        Some(TtlInfo { handle, entry: &held.entry, deadline_ns, phase, attempts })
+        Some(TtlInfo { handle, entry: &record.entry, deadline_ns, phase, attempts })
     }
 
     /// How long a key has left at `now`, in nanoseconds: 0 if it is due, `None` if the handle is stale.
@@ -66,9 +66,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// timed out. It is never after the earliest of all deadlines, retries and pending timeouts. Deadlines do not count
     /// while as many entries are in flight [as may be](TtlConfig::max_pending).
     ///
-    /// On a follower it is the time at which deadlines must be moved to finer buckets, so that nothing is left to be moved
-    /// when the replica becomes the leader: at once if a poll has used up its budget, and otherwise at least a minute after
-    /// the last poll. A follower with few entries need not be polled.
+    /// On a follower it is the time at which the deadlines of the next minute must be
+    /// [prepared](crate::Wheel::prepare), so that nothing is left to be moved when the replica becomes the leader: at once
+    /// if a poll has used up its budget, and otherwise at least a minute after the last poll.
     ///
     /// The time may be early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
     /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each time that the
@@ -79,8 +79,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// assert_eq!(queue.wake_at(), None, "there is no entry");
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.wake_at(), None, "a follower of one entry waits for nothing");
     /// queue.role_change(Role::Leader, 1_000_000);
     /// assert_eq!(queue.wake_at(), Some(5_000_000));
     /// let clock = 2_000_000; // it has run on since the role changed
@@ -92,9 +92,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let earliest = if self.is_stopped {
             None
         } else if self.role != Role::Leader {
-            self.entries.cascade_bound()
+            self.entries.prepare_at()
         } else {
-            let deadline = (self.room() != 0).then(|| self.entries.deadlines.work_at());
+            let deadline = (self.room() != 0).then(|| self.entries.deadlines.wake_at());
             self.entries.flights.wake_at().into_iter().chain(deadline.flatten()).min()
         };
         Some(earliest?.max(self.now))

@@ -11,8 +11,7 @@ use hashbrown::{Equivalent, HashTable};
 
 use super::entries::Entries;
 use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
-use crate::engine::geometry::{Geometry, Millis};
-use crate::engine::node::NodeIndex;
+use crate::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
 ///
@@ -55,12 +54,12 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     hasher: S,
 }
 
-/// The slot of an entry, as a table lists it, and half of the hash of its key. So the table grows without running any code
-/// of a key, and an element takes eight bytes.
+/// The handle of an entry, as a table lists it, and half of the hash of its key. So the table grows without running any code
+/// of a key, and an element takes twelve bytes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Listed {
     half: u32,
-    slot: NodeIndex,
+    handle: TtlKey,
 }
 
 /// The number of hash tables; [`table`] chooses one. A table that doubles holds a 256th of all keys, which keeps the pause
@@ -540,8 +539,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 
     fn list(&mut self, hash: u64, handle: TtlKey) {
-        let (half, slot) = (hash as u32, handle.0.index());
-        self.tables[table(hash)].insert_unique(hash, Listed { half, slot }, Listed::hash);
+        self.tables[table(hash)].insert_unique(hash, Listed { half: hash as u32, handle }, Listed::hash);
     }
 
     fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
@@ -557,7 +555,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     fn find_hashed(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized)) -> Option<TtlKey> {
         let entries = &self.set.entries;
         let listed = self.tables[table(hash)].find(hash, |it| it.is_of(hash, key, entries))?;
-        Some(entries.at(listed.slot)?.0)
+        Some(listed.handle)
     }
 
     /// Removes an entry from its table if `is_wanted` accepts it.
@@ -569,7 +567,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let entries = &self.set.entries;
         let table = &mut self.tables[table(hash)];
         let found = table.find_entry(hash, |it| it.is_of(hash, key, entries)).ok()?;
-        let (handle, _) = entries.at(found.get().slot).filter(|(_, entry)| is_wanted(entry))?;
+        let handle = found.get().handle;
+        entries.get(handle).filter(|(record, _)| is_wanted(&record.entry))?;
         found.remove();
         if table.len() < table.capacity() / 8 {
             table.shrink_to(2 * table.len(), Listed::hash);
@@ -586,7 +585,7 @@ impl Listed {
     /// Whether it is that of a key with that hash.
     #[inline]
     fn is_of<K, G: Geometry>(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized), entries: &Entries<K, G>) -> bool {
-        self.hash() == hash && entries.at(self.slot).is_some_and(|(_, entry)| key.equivalent(&entry.key))
+        self.hash() == hash && entries.get(self.handle).is_some_and(|(it, _)| key.equivalent(&it.entry.key))
     }
 }
 

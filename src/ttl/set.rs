@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::config::NS_PER_MS;
-use super::entries::{Entries, Held};
+use super::entries::{Entries, Record};
 use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlStats};
-use crate::engine::geometry::{Geometry, Millis};
+use crate::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, each under a handle. See the
 /// [module](super).
@@ -148,7 +148,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             return Ok(Outcome::Ignored);
         }
         self.config.check_ttl(ttl_ms)?;
-        let Some(Held { entry, .. }) = self.entries.get_mut(handle) else {
+        let Some(Record { entry, .. }) = self.entries.get_mut(handle) else {
             return Ok(Outcome::Missing);
         };
         if entry.index >= index {
@@ -201,7 +201,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
-        if self.entries.get(handle).is_none_or(|(held, _)| held.entry.index != index) {
+        if self.entries.get(handle).is_none_or(|(record, _)| record.entry.index != index) {
             return self.stale();
         }
         drop(self.take(handle));
@@ -231,8 +231,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn failed(&mut self, handle: TtlKey, index: u64, now: u64) -> Outcome {
         self.tick(now);
-        let held = self.entries.get(handle).filter(|(held, _)| held.entry.index == index);
-        let flight = held.and_then(|(held, _)| self.entries.flight(held)).copied();
+        let record = self.entries.get(handle).filter(|(record, _)| record.entry.index == index);
+        let flight = record.and_then(|(record, _)| self.entries.flight(record)).copied();
         let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) else {
             return self.stale();
         };
@@ -319,7 +319,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.stats.count_wait(flight, self.now);
         if !self.is_proposing() {
             // A leader's polls do it.
-            self.entries.deadlines.give_back();
+            self.entries.give_back();
         }
         Some(entry)
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::config::NS_PER_MS;
 use super::{Entry, TtlError, TtlKey, TtlSet};
-use crate::engine::geometry::Geometry;
+use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of key, and of index if two have one key. They are the same on every replica

@@ -3,7 +3,7 @@
 use core::hash::{BuildHasher, Hash};
 
 use super::{Phase, Role, TtlConfig, TtlError, TtlQueue, TtlSet};
-use crate::engine::geometry::Geometry;
+use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// Changes the settings from the next call on. Times that have been set already stay. O(1).

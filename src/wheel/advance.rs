@@ -121,6 +121,31 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
+    /// Does in advance what an [`advance`](Wheel::advance) to `until` nanoseconds would do beside firing: it cascades the
+    /// buckets that start by then, within the budget. Nothing fires, and the clock stays. Such an advance is then left
+    /// with one unit of work for each timer that fires. O(timers moved).
+    ///
+    /// For a standby that may have to take over at any moment, and for a program that has time now and none later. If no
+    /// work is left in the budget, there may be more to prepare. As with an advance, a page of free memory comes back.
+    /// A timer that is scheduled before `until` afterwards waits in a heap, as after a [`pop_first`](Wheel::pop_first).
+    ///
+    /// ```
+    /// use timer_wheel::{Budget, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// (0..1_000).for_each(|value| _ = wheel.schedule(60_000_000_000, value));
+    /// wheel.prepare(60_000_000_000, &mut Budget::unlimited()); // while there is nothing else to do
+    ///
+    /// let mut budget = Budget::of_work(1_000);
+    /// assert_eq!(wheel.advance_with_budget(60_000_000_000, &mut budget).count(), 1_000);
+    /// ```
+    pub fn prepare(&mut self, until: u64, budget: &mut Budget) {
+        self.hierarchy.prepare(until, budget);
+        if self.has_spare_pages() {
+            self.give_back_page();
+        }
+    }
+
     /// The next timer that is due. If no more are due, or the budget is used up, a page may come back.
     #[inline]
     pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {

@@ -125,7 +125,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// The timer of a node, if the node has one.
-    pub(crate) fn timer_at(&self, index: NodeIndex) -> Option<TimerRef<'_, T>> {
+    fn timer_at(&self, index: NodeIndex) -> Option<TimerRef<'_, T>> {
         let (deadline, slot) = self.hierarchy.timer(index)?;
         let (key, value) = slot.timer(index)?;
         Some(TimerRef { key, deadline, value })
@@ -139,9 +139,9 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// An iterator over a known number of timers, which ends without a search after the last.
 #[derive(Clone)]
-pub(crate) struct Counted<I> {
-    pub(crate) left: usize,
-    pub(crate) timers: I,
+struct Counted<I> {
+    left: usize,
+    timers: I,
 }
 
 impl<I: Iterator> Iterator for Counted<I> {

@@ -110,12 +110,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         (!self.hierarchy.is_unscheduled()).then_some(at)
     }
 
-    /// As `wake_at`, but not clamped to [`now`](Wheel::now): a timer that is overdue counts with its deadline.
-    #[cfg(any(feature = "tokio", feature = "ttl"))]
-    pub(crate) fn work_at(&self) -> Option<u64> {
-        (!self.hierarchy.is_unscheduled()).then_some(self.hierarchy.wake_ns())
-    }
-
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
     /// when no timer is live, or all are [held](crate::DueTimer::hold). O(1): it reads a field.
     ///

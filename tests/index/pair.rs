@@ -168,7 +168,7 @@ impl<G: Geometry> Pair<G> {
                 self.lanes += 1;
             }
             Op::Lane(number) => self.lane = number.map(lane),
-            Op::AddLane | Op::Exhaust(_) | Op::Touch(_) | Op::Hold(..) | Op::Release(..) => {}
+            Op::AddLane | Op::Exhaust(_) | Op::Touch(_) | Op::Hold(..) | Op::Release(..) | Op::Prepare(..) => {}
         }
     }
 

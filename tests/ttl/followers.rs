@@ -163,14 +163,20 @@ fn replaced_entries_are_moved_meanwhile() {
     check_election(&mut store, 100);
 }
 
-/// It is not woken up for nothing.
+/// Not before its first entry is due within a minute, then once a minute, and not without entries.
 #[test]
-fn follower_of_few_entries_need_not_be_polled() {
+fn follower_is_polled_as_rarely_as_will_do() {
     let mut set: TtlSet<u32> = TtlSet::new(0);
-    (0..20).for_each(|key| _ = set.init(key, 1, 1 + u64::from(key), Context::default()).unwrap());
     assert_eq!(set.wake_at(), None);
-    assert_eq!(set.poll(DAY).count(), 0);
-    assert_eq!((set.wake_at(), set.len()), (None, 20));
+    let first = set.init(0, 1, HOUR / MS, Context::default()).unwrap().expect("the TTL is not 0");
+    assert_eq!(set.wake_at(), Some(HOUR - MINUTE));
+    for now in [HOUR - MINUTE, HOUR, DAY] {
+        assert_eq!(set.poll(now).count(), 0);
+        assert_eq!(set.wake_at(), Some(now + MINUTE), "its expiry has not been applied");
+    }
+    assert_eq!(set.applied(first, 1), Outcome::Applied);
+    assert_eq!(set.wake_at(), None);
+    set.init(1, 2, 1, Context::default()).unwrap();
     set.stop();
     assert_eq!((set.poll(2 * DAY).count(), set.wake_at()), (0, None));
 }

@@ -29,5 +29,6 @@ mod fuse;
 mod handles;
 mod panics;
 mod random;
+mod small_budgets;
 mod snapshots;
 mod wake_ups;

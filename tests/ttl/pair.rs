@@ -41,7 +41,7 @@ const MOST_STALE: usize = 64;
 pub(crate) const LEVELS: usize = 5;
 
 /// The most often that an entry is moved: once for each bit of its far rotation, and once on each level.
-const fn moves_of_an_entry<G: Geometry>() -> usize {
+pub(crate) const fn moves_of_an_entry<G: Geometry>() -> usize {
     rotation_bits::<G>() as usize + LEVELS
 }
 

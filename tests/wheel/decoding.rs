@@ -36,7 +36,8 @@ impl Kind for Mixed {
                 let (to, work) = (decoder.jump(spans), decoder.choose(&[0, 1, 2, 7, 40, usize::MAX, usize::MAX]));
                 Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
             }
-            51..=53 => Op::Pop(decoder.jump(spans)),
+            51..=52 => Op::Pop(decoder.jump(spans)),
+            53 => Op::prepare(decoder, spans),
             54..=55 => Op::PopAndSchedule(decoder.jump(spans), decoder.below(8)),
             56..=57 => Op::Drive(decoder.below(24), decoder.reach(spans)),
             58 => Op::rare(decoder),
@@ -81,7 +82,8 @@ pub(crate) struct Backlog;
 impl Kind for Backlog {
     fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
         match decoder.below(32) {
-            0..=9 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
+            0..=8 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
+            9 => Op::prepare(decoder, spans),
             10 => Op::first_or_fires(decoder, spans),
             11..=12 => Op::AdvanceWith(step(decoder, spans), Budget::of_work(budget(decoder)), decoder.rule(spans)),
             13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
@@ -157,6 +159,11 @@ impl Op {
             0 => Self::Hold(decoder.jump(spans), decoder.choose(&[1, 1, 2, 5, 40, u8::MAX])),
             _ => Self::Release(decoder.byte(), decoder.pick()),
         }
+    }
+
+    /// Work that is done ahead of time.
+    fn prepare(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
+        Self::Prepare(decoder.jump(spans), decoder.choose(&[0, 1, 3, 50, usize::MAX, usize::MAX]))
     }
 
     /// A look at the earliest timer, and then nearer ones.

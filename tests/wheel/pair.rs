@@ -166,6 +166,7 @@ impl<G: Geometry> Pair<G> {
                 let nth = usize::from(nth).checked_rem(held.len());
                 self.release(nth.map_or_else(|| self.pick(pick), |nth| Some(held[nth])));
             }
+            Op::Prepare(to, work) => self.prepare(self.resolve(to), work),
             Op::Pop(to) => self.pull(self.resolve(to), 1),
             Op::PeekExpired(to, nth, rule) => {
                 self.advance_with(self.resolve(to), Budget::unlimited(), rule, nth.into());

@@ -45,6 +45,8 @@ pub(crate) enum Op {
     Hold(When, u8),
     /// Puts the held timer of that number back, or whatever the pick names, which is rarely held.
     Release(u8, Pick),
+    /// Prepares for a moment, with a budget of work.
+    Prepare(When, usize),
     Pop(When),
     /// Takes the earliest timer out, due or not.
     PopFirst,

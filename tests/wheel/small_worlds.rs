@@ -70,6 +70,8 @@ const BROAD: Alphabet = Alphabet {
         Op::Pop(When::In(33)),
         Op::PopFirst,
         Op::PeekFirst,
+        Op::Prepare(When::In(9), 2),
+        Op::Prepare(When::In(33), usize::MAX),
         Op::Drain(1),
         Op::Clear,
         Op::Shrink,

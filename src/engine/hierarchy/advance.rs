@@ -80,23 +80,23 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 continue;
             }
             if due.is_none() {
-                self.finish(budget);
+                self.finish(self.now, budget);
             }
             return due;
         }
         None
     }
 
-    /// Opens all buckets that start by now, within the budget, and leaves what is due in the near heap. Each timer
-    /// visited and each bucket opened takes one unit of work. If none is left, there may be more to do.
-    #[cfg(feature = "ttl")]
+    /// Opens all buckets that start by `until`, due or not, within the budget. Each timer visited and each bucket opened
+    /// takes one unit of work. If none is left, there may be more to do.
     #[cold]
-    pub(crate) fn open_due(&mut self, budget: &mut Budget) {
-        while !budget.is_used_up() && !self.levels.is_empty() && self.levels.next_work.bucket_ns <= self.now {
+    pub(crate) fn prepare(&mut self, until: u64, budget: &mut Budget) {
+        while !budget.is_used_up() && !self.levels.is_empty() && self.levels.next_work.bucket_ns <= until {
             self.open_next(budget);
         }
         if !budget.is_used_up() {
-            self.finish(budget);
+            self.prepared_ns = self.prepared_ns.max(until);
+            self.finish(until, budget);
         }
     }
 
@@ -109,9 +109,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.keep_up(budget);
     }
 
-    /// Moves the cursor to the clock once no bucket starts by it, and does the upkeep.
-    fn finish(&mut self, budget: &mut Budget) {
-        self.levels.move_cursor(Layout::<G>::tick(self.now));
+    /// Moves the cursor to a time that no bucket starts by, and does the upkeep.
+    fn finish(&mut self, time: u64, budget: &mut Budget) {
+        self.levels.move_cursor(Layout::<G>::tick(time));
         self.keep_up(budget);
     }
 
@@ -121,12 +121,6 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         if self.levels.has_upkeep() {
             self.levels.keep_up(&mut self.nodes, self.now, budget);
         }
-    }
-
-    /// When buckets must be opened next, or a share be migrated, if any bucket is occupied.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn opens_at(&self) -> Option<u64> {
-        (!self.levels.is_empty()).then(|| self.levels.next_work.wake_ns())
     }
 
     /// Unlinks the first timer of the near heap, and lets `take` take the owner's value. O(1) if its chain comes before

@@ -185,6 +185,19 @@ impl<G: Geometry> Pair<G> {
         self.wake_ups += Self::WAKE_UPS;
     }
 
+    /// Prepares for a time. If the budget sufficed, an advance to there only fires.
+    pub(super) fn prepare(&mut self, to: u64, work: usize) {
+        let mut left = Budget::of_work(work);
+        self.wheel.prepare(to, &mut left);
+        self.note((work - left.work) as u64);
+        assert_eq!(left, Budget::of_work(left.work), "nothing fires");
+        if left.work > 0 && to >= self.model.now() {
+            let due = self.model.ascending().take_while(|(_, timer)| timer.deadline <= to).count();
+            let mut ahead = self.wheel.clone();
+            assert_eq!(ahead.advance_with_budget(to, &mut Budget::of_work(due)).count(), due, "all was prepared");
+        }
+    }
+
     pub(super) fn pop_and_schedule(&mut self, to: u64, count: u8) {
         for nth in 0..count {
             self.pull(to, 1);
