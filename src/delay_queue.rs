@@ -353,18 +353,6 @@ impl<T> DelayQueue<T> {
     /// any more. O(1).
     ///
     /// tokio-util's queue has no such method.
-    ///
-    /// ```
-    /// use timer_wheel::DelayQueue;
-    /// use tokio::time::{Duration, Instant};
-    ///
-    /// let mut queue = DelayQueue::new();
-    /// let when = Instant::now() + Duration::from_secs(60);
-    /// let key = queue.insert("item", Duration::from_secs(5));
-    /// assert!(queue.try_reset_at(&key, when));
-    /// queue.clear();
-    /// assert!(!queue.try_reset_at(&key, when));
-    /// ```
     #[must_use = "a stale key resets nothing"]
     pub fn try_reset_at(&mut self, key: &Key, when: Instant) -> bool {
         self.reset_for(key, self.timeline.at(when))
@@ -571,17 +559,6 @@ impl<T> DelayQueue<T> {
     ///
     /// tokio-util's moves the items together, and looks each key up in a map from then on. This
     /// one moves nothing.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::DelayQueue;
-    ///
-    /// let mut queue = DelayQueue::with_capacity(10_000);
-    /// let key = queue.insert("item", Duration::from_secs(5));
-    /// queue.compact();
-    /// assert!(queue.capacity() < 10_000);
-    /// assert!(queue.contains(&key), "keys stay valid");
-    /// ```
     pub fn compact(&mut self) {
         self.shrink_to_fit();
     }

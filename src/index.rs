@@ -286,17 +286,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// As [`advance`](IndexWheel::advance), but does no more than `budget` allows. As
     /// [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget).
-    ///
-    /// ```
-    /// use timer_wheel::{Budget, index::IndexWheel};
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// (0..1_000).for_each(|index| wheel.set(index, 60_000_000_000));
-    /// let mut budget = Budget::of_work(64);
-    /// let fired = wheel.advance_with_budget(60_000_000_000, &mut budget).count();
-    /// assert!(fired <= 64 && wheel.has_backlog());
-    /// assert_eq!(wheel.advance(60_000_000_000).count(), 1_000 - fired);
-    /// ```
     #[inline]
     pub fn advance_with_budget<'a>(&'a mut self, now: u64, budget: &'a mut Budget) -> IndexAdvance<'a, G> {
         IndexAdvance::new(self, now, Some(budget))
@@ -333,18 +322,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// As [`peek_expired`](IndexWheel::peek_expired), within a budget that several calls share. As
     /// [`Wheel::peek_expired_with_budget`](crate::Wheel::peek_expired_with_budget).
-    ///
-    /// ```
-    /// use timer_wheel::{Budget, index::IndexWheel};
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// (0..100).for_each(|index| wheel.set(index, 10));
-    /// let mut budget = Budget::of_work(30);
-    /// while let Some(due) = wheel.peek_expired_with_budget(10, &mut budget) {
-    ///     due.rearm(20);
-    /// }
-    /// assert_eq!((wheel.len(), wheel.has_backlog()), (100, true));
-    /// ```
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
@@ -354,32 +331,12 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// Takes the earliest timer out, due or not; the clock stays. As
     /// [`Wheel::pop_first`](crate::Wheel::pop_first).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 900);
-    /// wheel.set(1, 500);
-    /// assert_eq!(wheel.pop_first().map(|due| due.index), Some(1));
-    /// assert_eq!(wheel.pop_first().map(|due| due.index), Some(0));
-    /// assert_eq!(wheel.pop_first(), None);
-    /// ```
     pub fn pop_first(&mut self) -> Option<Due> {
         let due = self.hierarchy.bring_first()?;
         Some(self.fire(due))
     }
 
     /// The earliest timer, due or not. As [`Wheel::peek_first`](crate::Wheel::peek_first).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 500);
-    /// assert_eq!(wheel.peek_first().map(|due| due.deadline), Some(500));
-    /// assert_eq!(wheel.deadline(0), Some(500));
-    /// ```
     pub fn peek_first(&mut self) -> Option<Due> {
         Some(self.hierarchy.bring_first()?.into())
     }
@@ -407,14 +364,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// When the next advance has something to do, in nanoseconds, as an absolute time; `None` exactly when no timer is
     /// scheduled. O(1). As [`Wheel::wake_at`](crate::Wheel::wake_at).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(200);
-    /// wheel.set(0, 500);
-    /// assert_eq!(wheel.wake_at(), Some(500));
-    /// ```
     #[inline]
     pub fn wake_at(&self) -> Option<u64> {
         let at = self.hierarchy.wake_ns().max(self.now());
@@ -423,15 +372,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// How many nanoseconds may pass after [`now`](IndexWheel::now) before there is anything to do; `None` exactly
     /// when no timer is scheduled. O(1). As [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// assert_eq!(wheel.expiration_delay(), None);
-    /// wheel.set(0, 500);
-    /// assert_eq!(wheel.expiration_delay(), Some(500));
-    /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
         Some(self.wake_at()?.saturating_sub(self.now()))
@@ -439,15 +379,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// The earliest deadline of all timers in nanoseconds. As
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline), which says what it costs.
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 900);
-    /// wheel.set(1, 500);
-    /// assert_eq!(wheel.next_deadline(), Some(500));
-    /// ```
     pub fn next_deadline(&self) -> Option<u64> {
         self.hierarchy.next_deadline()
     }
@@ -511,16 +442,6 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// All timers in the order in which they will fire, without disturbing the wheel. As
     /// [`Wheel::ascending`](crate::Wheel::ascending), lazily.
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// for (index, deadline) in [(0, 30), (1, 10), (2, 20)] {
-    ///     wheel.set(index, deadline);
-    /// }
-    /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
-    /// ```
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
         self.hierarchy.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
     }

@@ -249,20 +249,6 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::poll`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// for key in 0..51 {
-    ///     queue.init(key, 1, 5, Context::default())?;
-    /// }
-    /// assert_eq!(queue.poll(6_000_000).count(), 50);
-    /// assert_eq!(queue.expiration_delay(), Some(0));
-    /// assert_eq!(queue.poll(6_000_000).count(), 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
     where
         K: Clone,
@@ -271,34 +257,11 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     }
 
     /// As [`TtlSet::role_change`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init(7, 1, 5, Context::default())?;
-    /// assert_eq!(queue.poll(6_000_000).count(), 1);
-    /// queue.role_change(Role::Leader, 7_000_000); // another term
-    /// assert_eq!(queue.poll(7_000_000).count(), 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.set.role_change(role, now);
     }
 
     /// As [`TtlSet::stop`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.stop();
-    /// assert_eq!(queue.wake_at(), None);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn stop(&mut self) {
         self.set.stop();
     }
@@ -370,31 +333,11 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     }
 
     /// As [`TtlSet::wake_at`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.wake_at(), Some(5_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn wake_at(&self) -> Option<u64> {
         self.set.wake_at()
     }
 
     /// As [`TtlSet::expiration_delay`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 2_000_000);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.expiration_delay(), Some(3_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn expiration_delay(&self) -> Option<u64> {
         self.set.expiration_delay()
     }
@@ -431,15 +374,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// # Errors
     ///
     /// [`TtlError::InvalidConfig`] if the settings cannot work.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let mut config = TtlConfig::default();
-    /// config.expire_batch = 200;
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// assert_eq!(queue.set_config(config), Ok(()));
-    /// ```
     pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
         self.set.set_config(config)
     }
@@ -466,17 +400,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 
     /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. As
     /// [`TtlSet::clear`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.clear();
-    /// assert_eq!((queue.len(), queue.as_set().stats().scheduled), (0, 1));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
     pub fn clear(&mut self) {
         self.tables.fill(HashTable::new());
         // Last, because keys may panic when they are dropped.
