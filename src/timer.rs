@@ -39,7 +39,11 @@
 // job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
 // its answer is true exactly if it took the job out, and the call that takes a job out owns its closure. The
 // key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
-// write: lock, counts and references are those of the shard.
+// write, unless there is a limit: lock, counts and references are those of the shard.
+//
+// *A limit* is one count of free places for all shards. An entry has a place for as long as it is in a wheel: the call that
+// inserts it takes one, in one step or not at all, and the call that removes it frees it, both under the lock of its shard. A job
+// that replaces that of its key has the place of that one, which is never free in between.
 //
 // *Waiting, handed out, running.* The thread takes due jobs in pieces: a lock is held for at most
 // `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
@@ -73,7 +77,7 @@
 //
 // *Shutting down* closes all shards before the thread hears of it, so a drain runs all that was due.
 //
-// *Locks nest in one order*: a map of a keyed timer; the calls, or the right to borrow; a queue, one at a time.
+// *Locks nest in one order*: a map of a keyed timer; the calls; a queue, one at a time.
 
 // In this order the methods of `Timer` are shown, and those of this file last: rustdoc goes by that of the modules.
 mod builder;

@@ -254,8 +254,8 @@ impl Builder {
     /// the job back. By default there is no limit.
     ///
     /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
-    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. A call may have to ask all shards for room before it is
-    /// refused: O(shards).
+    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. All threads then write one count, also
+    /// those with different [shards](Builder::shards).
     ///
     /// [`Reason::Full`]: super::Reason::Full
     ///

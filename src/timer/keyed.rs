@@ -231,7 +231,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
             return Ok(true);
         }
         let old = old.map(|handle| handle.key);
-        scheduled = shard.admit(work, |queue, work| queue.replace(old, deadline, work));
+        scheduled = shard.change(|queue| queue.replace(old, deadline, work));
         if let Ok((timer_key, _)) = &scheduled {
             _removed = jobs.remove_entry(&key);
             jobs.insert(key, TimerHandle::new(Arc::clone(shard), *timer_key));

@@ -8,6 +8,7 @@
 
 mod awaiting;
 mod claims;
+mod limit;
 mod shards;
 mod shutdown;
 mod turns;
@@ -132,8 +133,12 @@ impl Pool {
     }
 }
 
-/// A timer whose jobs a pool is to run.
+/// A timer of one shard whose jobs a pool is to run.
 fn pool() -> (Timer, ManualClock, Pool) {
+    pool_with(|builder| builder.shards(1))
+}
+
+fn pool_with(configure: impl FnOnce(Builder) -> Builder) -> (Timer, ManualClock, Pool) {
     let (jobs, bell) = (Arc::new(Mutex::new(Vec::new())), Bell::new());
     let pool = Pool { jobs, bell };
     let executor = {
@@ -143,7 +148,7 @@ fn pool() -> (Timer, ManualClock, Pool) {
             pool.bell.ring();
         }
     };
-    let (timer, clock) = built(|builder| builder.shards(1).executor(executor));
+    let (timer, clock) = built(|builder| configure(builder).executor(executor));
     (timer, clock, pool)
 }
 

@@ -1,10 +1,13 @@
 //! The live jobs of one shard of a timer, and the tasks that sleep: the data that the lock of the shard guards.
 
+use std::sync::Arc;
+
 use super::sleeper::{SharedDeadline, Sleeper};
 use super::work::{AnyWork, Work};
 use super::{Reason, Refused, Shutdown};
 use crate::clock::NEVER;
 use crate::engine::budget::Budget;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::wheel::Wheel;
 use crate::wheel::key::TimerKey;
 
@@ -12,12 +15,12 @@ use crate::wheel::key::TimerKey;
 ///
 /// - a job is in the wheel exactly as long as it can be cancelled;
 /// - one that waits is in the wheel at the time it is to run, any other at [`NEVER`];
-/// - the wheel holds at most `limit` jobs.
+/// - each entry in the wheel has a place, if there is a limit.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) wheel: Wheel<Entry>,
-    /// The shard's part of the limit of its timer.
-    pub(super) limit: usize,
+    /// Of all shards of the timer; `None` without a limit.
+    pub(super) places: Option<Arc<Places>>,
     /// Jobs whose only run has begun: they have left the wheel. Modulo 2^32 where a `usize` has 32 bits.
     pub(super) begun: usize,
     pub(super) scheduled: u64,
@@ -31,6 +34,27 @@ pub(super) struct Queue {
     pub(super) served_by: u64,
 }
 
+/// How many more jobs and sleeps a timer with a limit may hold, in all its shards.
+///
+/// Invariant: this many and the entries in all wheels together are never more than the limit. So a place is taken before an
+/// entry comes into a wheel, and freed after it has left. An entry that replaces another has the place of that one.
+pub(super) struct Places(AtomicUsize);
+
+impl Places {
+    pub(super) fn new(limit: usize) -> Self {
+        Self(AtomicUsize::new(limit))
+    }
+
+    /// Takes a place; `false` if there is none. Who gets the place of an entry sees that the entry has left.
+    fn take(&self) -> bool {
+        self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn free(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
 /// The value of a timer in the wheel. It must be dropped without a lock, because its closure or waker is the user's.
 ///
 /// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would be a
@@ -41,6 +65,12 @@ pub(super) enum Entry {
     /// A job that was handed out or runs.
     Taken(Planned),
     Sleep(Sleeper),
+}
+
+impl Entry {
+    fn waiting(work: AnyWork, deadline: u64) -> Self {
+        Self::Waiting(Planned { work: Some(work), deadline })
+    }
 }
 
 // A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
@@ -60,10 +90,10 @@ impl Queue {
     /// As `admit`, for a job.
     #[inline]
     pub(super) fn schedule<W: Work>(&mut self, deadline: u64, work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
-        self.admit(deadline, work, |work| Entry::Waiting(Planned { work: Some(work), deadline }))
+        self.admit(deadline, work, |work| Entry::waiting(work, deadline))
     }
 
-    /// As `schedule`, in place of another job if that is live: then also without room.
+    /// As `schedule`, in place of another job if that is live: then also without a free place.
     pub(super) fn replace<W: Work>(
         &mut self,
         old: Option<TimerKey>,
@@ -71,8 +101,12 @@ impl Queue {
         work: Box<W>,
     ) -> Result<(TimerKey, Option<Entry>), Refused<Box<W>>> {
         let old = old.filter(|_| self.ending.is_none());
-        let replaced = old.and_then(|old| self.cancel(old));
-        Ok((self.schedule(deadline, work)?, replaced))
+        let Some(replaced) = old.and_then(|old| self.wheel.cancel(old)) else {
+            return Ok((self.schedule(deadline, work)?, None));
+        };
+        // Its place is not free in between, or another shard might take it.
+        self.cancelled += 1;
+        Ok((self.insert(deadline, || Entry::waiting(work, deadline)), Some(replaced)))
     }
 
     /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
@@ -86,18 +120,34 @@ impl Queue {
         if self.ending.is_some() {
             return Err(Refused::new(Reason::ShutDown, what));
         }
-        if self.wheel.len() >= self.limit {
+        if self.places.as_ref().is_some_and(|places| !places.take()) {
             return Err(Refused::new(Reason::Full, what));
         }
+        Ok(self.insert(deadline, || entry(what)))
+    }
+
+    /// Inserts an entry that has a place.
+    #[inline]
+    fn insert(&mut self, deadline: u64, entry: impl FnOnce() -> Entry) -> TimerKey {
         self.scheduled += 1;
         // Made in place: a copy would wait for the writes before it.
-        Ok(self.wheel.schedule_with(deadline, |_| entry(what)))
+        self.wheel.schedule_with(deadline, |_| entry())
+    }
+
+    /// Removes an entry, and frees its place.
+    #[inline]
+    fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+        let removed = self.wheel.cancel(key);
+        if let (Some(_), Some(places)) = (&removed, &self.places) {
+            places.free();
+        }
+        removed
     }
 
     /// Takes a job out if that prevents a run.
     #[must_use = "a job must be dropped with nothing locked"]
     pub(super) fn cancel(&mut self, key: TimerKey) -> Option<Entry> {
-        let cancelled = self.wheel.cancel(key);
+        let cancelled = self.remove(key);
         self.cancelled += u64::from(cancelled.is_some());
         cancelled
     }
@@ -176,7 +226,12 @@ impl Queue {
             match stays_until {
                 Some(time) => due.rearm(time),
                 // Its work or waker has been taken, so no value of the user is dropped here.
-                None => drop(due.remove()),
+                None => {
+                    drop(due.remove());
+                    if let Some(places) = &self.places {
+                        places.free();
+                    }
+                }
             }
         }
     }
@@ -194,7 +249,7 @@ impl Queue {
         let work = self.job(key)?.work.take()?;
         if work.period().is_none() {
             self.begun = self.begun.wrapping_add(1);
-            self.wheel.cancel(key);
+            self.remove(key);
         }
         Some(work)
     }
@@ -206,7 +261,7 @@ impl Queue {
         let (Some(period), Some(entry @ &mut Entry::Taken(Planned { deadline, .. })), None) =
             (period, entry, self.ending)
         else {
-            self.wheel.cancel(key);
+            self.remove(key);
             return Some(work);
         };
         let deadline = period.next(deadline, now);

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::queue::Queue;
+use super::queue::{Places, Queue};
 use super::shared::Shared;
 use super::work::AnyWork;
-use super::{Reason, Refused};
 use crate::clock::NEVER;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, try_lock, wait};
@@ -33,9 +32,9 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// An empty shard that may hold `limit` jobs.
-    pub(super) fn new(shared: Arc<Shared>, limit: usize) -> Self {
-        let queue = Queue { limit, ..Queue::default() };
+    /// An empty shard, with places for its entries if they are limited.
+    pub(super) fn new(shared: Arc<Shared>, places: Option<Arc<Places>>) -> Self {
+        let queue = Queue { places, ..Queue::default() };
         let (waiting, served) = (AtomicUsize::new(0), Condvar::new());
         Self { queue: Mutex::new(queue), waiting, served, wake: AtomicU64::new(NEVER), shared }
     }
@@ -89,24 +88,6 @@ impl Shard {
         answer
     }
 
-    /// Calls `admit`, which takes `what` or refuses it. If there is no room, borrows room from other shards and calls it again.
-    #[inline]
-    pub(super) fn admit<T, R>(
-        &self,
-        mut what: T,
-        admit: impl Fn(&mut Queue, T) -> Result<R, Refused<T>>,
-    ) -> Result<R, Refused<T>> {
-        loop {
-            match self.change(|queue| admit(queue, what)) {
-                // The loop ends: borrowed room is used up only if another thread has scheduled.
-                Err(refused) if refused.reason == Reason::Full && self.shared.borrow(self) => {
-                    what = refused.job;
-                }
-                answer => return answer,
-            }
-        }
-    }
-
     /// When the thread is to look at the queue.
     pub(super) fn wake(&self) -> u64 {
         self.wake.load(Ordering::Relaxed)
@@ -149,7 +130,7 @@ mod tests {
 
     fn shard() -> Shard {
         let shared = Shared::new(Box::new(ManualClock::new()), Box::new(|_| ()), 0, 0);
-        Shard::new(Arc::new(shared), 1)
+        Shard::new(Arc::new(shared), None)
     }
 
     /// Counts pieces, not time: after the one in which it came a caller waits for none.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::queue::Places;
 use super::shard::Shard;
 use super::shared::Shared;
 use super::{Shutdown, TimerStats};
@@ -18,15 +19,9 @@ pub(super) struct Shards {
 impl Shards {
     /// Makes `count` shards, which hold `limit` jobs together.
     pub(super) fn new(shared: Shared, count: usize, limit: Option<usize>) -> Self {
-        let shared = Arc::new(shared);
-        let part = |number| match limit {
-            Some(limit) => limit / count + usize::from(number < limit % count),
-            None => usize::MAX,
-        };
-        let shard = |number| Arc::new(Shard::new(Arc::clone(&shared), part(number)));
-        let all: Arc<[Arc<Shard>]> = (0..count).map(shard).collect();
-        shared.lend(all.iter().map(Arc::downgrade).collect());
-        Self { all, shared }
+        let (shared, places) = (Arc::new(shared), limit.map(|limit| Arc::new(Places::new(limit))));
+        let shard = |_| Arc::new(Shard::new(Arc::clone(&shared), places.clone()));
+        Self { all: (0..count).map(shard).collect(), shared }
     }
 
     pub(super) fn all(&self) -> &[Arc<Shard>] {

@@ -4,12 +4,11 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 use super::panics::swallow_panic;
-use super::shard::Shard;
 use super::{Shutdown, TimerStats, trace};
 use crate::align::align;
 use crate::clock::{Clock, NEVER, nanoseconds};
@@ -43,9 +42,6 @@ pub(super) struct Shared {
     late_after_ns: u64,
     /// How long the thread may sleep beyond the wake-up time of its shards.
     slack_ns: u64,
-    /// The shards, to borrow from.
-    lenders: OnceLock<Vec<Weak<Shard>>>,
-    borrowing: Mutex<()>,
     pub(super) times: Times,
     pub(super) runs: Runs,
     pub(super) calls: Mutex<Calls>,
@@ -95,38 +91,11 @@ impl Shared {
             panic_hook: hook,
             late_after_ns,
             slack_ns,
-            lenders: OnceLock::new(),
-            borrowing: Mutex::new(()),
             times: Times { floor: AtomicU64::new(0), alarm: AtomicU64::new(AWAKE), missed_from: AtomicU64::new(0) },
             runs: Runs { ended: AtomicUsize::new(0), stats: Mutex::default() },
             calls: Mutex::default(),
             answered: Condvar::new(),
         }
-    }
-
-    /// Sets the shards, which are made after this, because they need it.
-    pub(super) fn lend(&self, shards: Vec<Weak<Shard>>) {
-        _ = self.lenders.set(shards);
-    }
-
-    /// Gives a shard that is full room that another has to spare; `false` if none has. O(shards).
-    ///
-    /// One caller at a time. So all room is always in some shard, and `false` means that each was full when asked.
-    pub(super) fn borrow(&self, full: &Shard) -> bool {
-        let _alone = lock(&self.borrowing);
-        let lenders = self.lenders.get().into_iter().flatten();
-        for lender in lenders.filter_map(Weak::upgrade) {
-            let mut queue = lender.queue();
-            // Half of it, so that the next call need not ask again.
-            let room = (queue.limit - queue.wheel.len()).div_ceil(2);
-            queue.limit -= room;
-            drop(queue);
-            full.queue().limit += room;
-            if room > 0 {
-                return true;
-            }
-        }
-        false
     }
 }
 

@@ -64,7 +64,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         // Cloned with nothing locked: a waker is the executor's.
         let sleeper = Sleeper { waker: Some(waker.clone()), deadline: self.shared.clone() };
         let deadline = self.deadline;
-        match self.shard.admit(sleeper, |queue, sleeper| queue.admit(deadline, sleeper, Entry::Sleep)) {
+        match self.shard.change(|queue| queue.admit(deadline, sleeper, Entry::Sleep)) {
             Ok(key) => self.stage = Stage::Armed(key),
             Err(refused) => return self.end(Err(refused.reason)),
         }

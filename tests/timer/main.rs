@@ -17,6 +17,7 @@ mod futures;
 mod hostile;
 mod interval;
 mod keyed;
+mod limit;
 mod log;
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]

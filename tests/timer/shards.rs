@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::timer::{Missed, Reason};
-use timer_wheel::{Job, KeyedTimer, Shutdown, Timer, TimerHandle};
+use timer_wheel::timer::Reason;
+use timer_wheel::{Job, KeyedTimer, Shutdown};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -81,82 +81,6 @@ fn shutdown_runs_what_is_due_returns_the_rest_in_order_and_refuses_in_each_shard
         assert_eq!(bench.log.read(), (0..400).collect::<Vec<_>>());
         let refused = |_| bench.timer.schedule_after(MS, || ()).unwrap_err().reason;
         assert_eq!(on_threads(8, refused), [Reason::ShutDown; 8]);
-    }
-}
-
-/// A limited timer, and how many of so many calls are admitted.
-fn admitted(timer: &Timer, calls: usize) -> Vec<TimerHandle> {
-    let call = |_| timer.schedule_after(HOUR, || ()).ok();
-    (0..calls).filter_map(call).collect()
-}
-
-#[test]
-fn limit_is_for_all_shards_together_whichever_thread_fills_them() {
-    for (shards, limit) in [(1, 0), (1, 5), (4, 0), (4, 1), (4, 3), (8, 1_000)] {
-        let bench = Bench::with(|builder| builder.shards(shards).limit(limit));
-        let handles = admitted(&bench.timer, 2 * limit + 1);
-        assert_eq!(handles.len(), limit, "one thread, {shards} shards");
-        let others = on_threads(8, |_| admitted(&bench.timer, 1).len());
-        assert_eq!(others, [0; 8]);
-        assert!(handles.iter().all(TimerHandle::cancel));
-        let per_thread = on_threads(9, |_| admitted(&bench.timer, limit / 8).len());
-        assert_eq!(per_thread.iter().sum::<usize>(), limit / 8 * 8);
-        assert_eq!(bench.timer.len(), limit / 8 * 8);
-    }
-}
-
-#[test]
-fn limit_holds_for_threads_that_fill_the_timer_at_once() {
-    const LIMIT: usize = 1_000;
-    let bench = Bench::with(|builder| builder.shards(4).limit(LIMIT));
-    let admitted: usize = thread::scope(|scope| {
-        let call = || admitted(&bench.timer, LIMIT).len();
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(call)).collect();
-        threads.into_iter().map(|it| it.join().unwrap()).sum()
-    });
-    assert_eq!((admitted, bench.timer.len()), (LIMIT, LIMIT));
-}
-
-#[test]
-fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
-    let bench = Bench::with(|builder| builder.limit(2));
-    let beat = bench.timer.every(HOUR, Missed::Skip, || ()).unwrap();
-    bench.timer.schedule_after(SECOND, || ()).unwrap();
-    let refused = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap_err();
-    assert_eq!(refused.reason, Reason::Full);
-    assert_eq!(refused.to_string(), "the timer holds as many jobs as its limit allows");
-    assert_eq!(bench.timer.stats().scheduled, 2);
-    bench.advance(SECOND);
-    let job = refused.job;
-    bench.timer.schedule_after(SECOND, job).unwrap();
-    assert!(bench.timer.every(SECOND, Missed::Skip, || ()).is_err());
-    assert!(beat.cancel());
-    assert!(bench.timer.every(SECOND, Missed::Skip, || ()).is_ok());
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), [1]);
-}
-
-#[test]
-fn key_at_the_limit_replaces_its_own_job_and_no_other_key_is_admitted() {
-    for shards in [1, 4] {
-        let bench = Bench::with(|builder| builder.shards(shards).limit(2));
-        let keyed = KeyedTimer::new(bench.timer.clone());
-        for key in 0..2 {
-            assert!(!keyed.set_after(key, SECOND, bench.log.job(key)).unwrap());
-        }
-        for round in 0..10 {
-            assert!(keyed.set_after(1, 2 * SECOND, bench.log.job(10 + round)).unwrap(), "replaced");
-            let refused = keyed.set_after(2, MS, bench.log.job(9)).unwrap_err();
-            assert_eq!((refused.reason, keyed.len(), bench.timer.len()), (Reason::Full, 2, 2));
-        }
-        bench.advance(SECOND);
-        assert!(!keyed.set_after(2, SECOND, bench.log.job(2)).unwrap(), "there is room");
-        assert_eq!(keyed.set_after(0, MS, || ()).unwrap_err().reason, Reason::Full, "its job has run");
-        assert!(keyed.reschedule_after(&1, SECOND));
-        bench.advance(SECOND);
-        let mut ran = bench.log.read();
-        ran.sort_unstable();
-        assert_eq!((ran, keyed.len()), (vec![0, 2, 19], 0));
     }
 }
 

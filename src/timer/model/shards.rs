@@ -1,7 +1,6 @@
 //! Two threads with a shard each, and a timer thread that serves both.
 
 use std::time::Duration;
-use std::vec::Vec;
 
 use loom::thread::JoinHandle;
 
@@ -101,19 +100,6 @@ fn settle_returns_once_what_is_due_in_both_shards_has_run() {
         schedule_elsewhere(&timer, Duration::ZERO, ran.job()).join().unwrap();
         timer.settle().unwrap();
         assert_eq!(ran.get(), 2);
-    });
-}
-
-/// Either shard has room for one.
-#[test]
-fn limit_admits_as_many_jobs_as_it_says_whichever_thread_comes_first() {
-    model(|| {
-        let (timer, _clock) = built(|builder| builder.shards(2).limit(2));
-        let schedule = |timer: Timer| timer.schedule_after(SECOND, || ()).is_ok();
-        let other = elsewhere(&timer, schedule);
-        let own: Vec<bool> = (0..2).map(|_| schedule(timer.clone())).collect();
-        let admitted = own.into_iter().chain([other.join().unwrap()]);
-        assert_eq!(admitted.filter(|is_ok| *is_ok).count(), 2);
     });
 }
 

@@ -17,7 +17,7 @@ use crate::timer::shared::Shared;
 
 fn shard() -> Arc<Shard> {
     let shared = Shared::new(Box::new(ManualClock::new()), Box::new(|_| ()), 0, 0);
-    Arc::new(Shard::new(Arc::new(shared), 1))
+    Arc::new(Shard::new(Arc::new(shared), None))
 }
 
 /// Threads that wait for the lock of the shard so many times each, and count that.
