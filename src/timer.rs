@@ -81,53 +81,43 @@
 
 // In this order the methods of `Timer` are shown, and those of this file last: rustdoc goes by that of the modules.
 mod builder;
-mod schedule;
+mod handle;
 mod sleep;
 mod timeout;
 
 mod interval;
 
-mod executor;
-mod handle;
 mod job;
 mod keyed;
 mod owner;
-mod panics;
 mod queue;
 mod refused;
 mod shard;
-mod shards;
 mod shared;
-mod shutdown;
-mod sleeper;
 mod stats;
 mod trace;
 mod wait;
-mod work;
 mod worker;
 
 #[cfg(all(loom, test))]
 mod model;
 
 pub use self::builder::Builder;
-pub use self::executor::Executor;
 pub use self::handle::TimerHandle;
 pub use self::interval::Interval;
-pub use self::job::Job;
+pub use self::job::{Executor, Job};
 pub use self::keyed::KeyedTimer;
-pub use self::refused::{Reason, Refused};
-pub use self::shutdown::Shutdown;
+pub use self::queue::Missed;
+pub use self::refused::{Reason, Refused, Shutdown};
 pub use self::sleep::Sleep;
 pub use self::stats::TimerStats;
 pub use self::timeout::{OwnedTimeout, Timeout, TimeoutError};
-pub use self::work::Missed;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::owner::Owner;
-use self::shards::Shards;
+use self::owner::{Owner, Shards};
 use self::shared::Shared;
 
 /// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use super::owner::Owner;
-use super::shards::Shards;
+use super::owner::{Owner, Shards};
 use super::shared::{PanicHook, Shared};
 use super::worker::{self, AnyExecutor};
 use super::{Executor, Timer};
@@ -87,13 +86,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn builder() -> Builder {
-        Builder::new()
-    }
-}
-
-impl Builder {
-    pub(super) fn new() -> Self {
-        Self {
+        Builder {
             clock: Box::new(SystemClock::new()),
             executor: None,
             panic_hook: Box::new(|_| ()),
@@ -105,7 +98,9 @@ impl Builder {
             name: "timer-wheel".to_owned(),
         }
     }
+}
 
+impl Builder {
     /// The clock; by default the system's.
     ///
     /// ```
@@ -315,10 +310,8 @@ impl Builder {
         let late_after = self.late_after.unwrap_or(self.slack.saturating_add(LATE_AFTER));
         let shared = Shared::new(self.clock, self.panic_hook, nanoseconds(late_after), nanoseconds(self.slack));
         let cores = || available_parallelism().map_or(1, NonZero::get);
-        let count = self.shards;
-        let count = count.unwrap_or_else(|| (SHARDS_PER_CORE * cores()).min(SHARDS));
-        let count = count.next_power_of_two();
-        let shards = Shards::new(shared, count, self.limit);
+        let count = self.shards.unwrap_or_else(|| (SHARDS_PER_CORE * cores()).min(SHARDS));
+        let shards = Shards::new(shared, count.next_power_of_two(), self.limit);
         let own = shards.clone();
         let thread =
             thread::Builder::new().name(self.name).spawn(move || worker::run(own, self.executor, self.budget))?;

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::work::{Missed, Period};
+use super::queue::{Missed, Period};
 use super::{Reason, Sleep, Timer};
 use crate::clock::nanoseconds;
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::panics::swallow_panic;
-use super::work::{Once, Work};
+use super::queue::{Once, Work};
+use super::trace::swallow_panic;
 use super::{Job, Reason, Refused, Shutdown, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
 
@@ -97,7 +97,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.shared().time_after(delay), job)
+        self.admit(key, self.timer.shared().time_after(delay), job, |_| false)
     }
 
     /// Runs `job` once, at `instant`, in place of the key's live job if there is one. O(1).
@@ -122,7 +122,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.shared().clock.deadline_at(instant), job)
+        self.admit(key, self.timer.shared().clock.deadline_at(instant), job, |_| false)
     }
 
     /// Reschedules the job of a key to `delay` from now, or runs `job` then if the key has none. Returns whether the key
@@ -198,13 +198,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.admit(key, deadline, job, |handle| handle.reschedule(deadline))
     }
 
-    fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        self.admit(key, deadline, job, |_| false)
-    }
-
     /// Schedules a job in place of the one that the key has, unless `keeps` accepts that one. Returns whether there was a
     /// live one.
     fn admit<F>(
@@ -231,10 +224,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
             return Ok(true);
         }
         let old = old.map(|handle| handle.key);
-        scheduled = shard.change(|queue| queue.replace(old, deadline, work));
+        scheduled = shard.change(|queue| queue.schedule(old, deadline, work));
         if let Ok((timer_key, _)) = &scheduled {
             _removed = jobs.remove_entry(&key);
-            jobs.insert(key, TimerHandle::new(Arc::clone(shard), *timer_key));
+            jobs.insert(key, TimerHandle { shard: Arc::clone(shard), key: *timer_key });
         }
         drop(jobs);
         let is_replaced = scheduled.map(|(_, replaced)| replaced.is_some());

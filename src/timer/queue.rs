@@ -1,13 +1,12 @@
-//! The live jobs of one shard of a timer, and the tasks that sleep: the data that the lock of the shard guards.
+//! The live jobs of one shard of a timer with their work, and the tasks that sleep: what the lock of the shard guards.
 
 use std::sync::Arc;
+use std::task::Waker;
 
-use super::sleeper::{SharedDeadline, Sleeper};
-use super::work::{AnyWork, Work};
-use super::{Reason, Refused, Shutdown};
+use super::refused::{Reason, Refused, Shutdown};
 use crate::clock::NEVER;
 use crate::engine::budget::Budget;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::wheel::Wheel;
 use crate::wheel::key::TimerKey;
 
@@ -67,12 +66,6 @@ pub(super) enum Entry {
     Sleep(Sleeper),
 }
 
-impl Entry {
-    fn waiting(work: AnyWork, deadline: u64) -> Self {
-        Self::Waiting(Planned { work: Some(work), deadline })
-    }
-}
-
 // A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
 // takes 10 ns longer, because the copy of the entry then waits for a byte that was just written.
 const _: () = assert!(size_of::<Entry>() <= 4 * size_of::<u64>());
@@ -87,51 +80,40 @@ pub(super) struct Planned {
 
 /// For callers.
 impl Queue {
-    /// As `admit`, for a job.
+    /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
+    ///
+    /// If the entry of `old` is live, the new one replaces it and has its place, which is never free in between: another shard
+    /// might take it.
     #[inline]
-    pub(super) fn schedule<W: Work>(&mut self, deadline: u64, work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
-        self.admit(deadline, work, |work| Entry::waiting(work, deadline))
+    pub(super) fn admit<T>(
+        &mut self,
+        old: Option<TimerKey>,
+        deadline: u64,
+        what: T,
+        entry: impl FnOnce(T) -> Entry,
+    ) -> Result<(TimerKey, Option<Entry>), Refused<T>> {
+        if self.ending.is_some() {
+            return Err(Refused::new(Reason::ShutDown, what));
+        }
+        let replaced = old.and_then(|old| self.wheel.cancel(old));
+        if replaced.is_none() && self.places.as_ref().is_some_and(|places| !places.take()) {
+            return Err(Refused::new(Reason::Full, what));
+        }
+        self.cancelled += u64::from(replaced.is_some());
+        self.scheduled += 1;
+        // Made in place: a copy would wait for the writes before it.
+        Ok((self.wheel.schedule_with(deadline, |_| entry(what)), replaced))
     }
 
-    /// As `schedule`, in place of another job if that is live: then also without a free place.
-    pub(super) fn replace<W: Work>(
+    /// As `admit`, for a job.
+    #[inline]
+    pub(super) fn schedule<W: Work>(
         &mut self,
         old: Option<TimerKey>,
         deadline: u64,
         work: Box<W>,
     ) -> Result<(TimerKey, Option<Entry>), Refused<Box<W>>> {
-        let old = old.filter(|_| self.ending.is_none());
-        let Some(replaced) = old.and_then(|old| self.wheel.cancel(old)) else {
-            return Ok((self.schedule(deadline, work)?, None));
-        };
-        // Its place is not free in between, or another shard might take it.
-        self.cancelled += 1;
-        Ok((self.insert(deadline, || Entry::waiting(work, deadline)), Some(replaced)))
-    }
-
-    /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
-    #[inline]
-    pub(super) fn admit<T>(
-        &mut self,
-        deadline: u64,
-        what: T,
-        entry: impl FnOnce(T) -> Entry,
-    ) -> Result<TimerKey, Refused<T>> {
-        if self.ending.is_some() {
-            return Err(Refused::new(Reason::ShutDown, what));
-        }
-        if self.places.as_ref().is_some_and(|places| !places.take()) {
-            return Err(Refused::new(Reason::Full, what));
-        }
-        Ok(self.insert(deadline, || entry(what)))
-    }
-
-    /// Inserts an entry that has a place.
-    #[inline]
-    fn insert(&mut self, deadline: u64, entry: impl FnOnce() -> Entry) -> TimerKey {
-        self.scheduled += 1;
-        // Made in place: a copy would wait for the writes before it.
-        self.wheel.schedule_with(deadline, |_| entry())
+        self.admit(old, deadline, work, |work| Entry::Waiting(Planned { work: Some(work), deadline }))
     }
 
     /// Removes an entry, and frees its place.
@@ -268,5 +250,163 @@ impl Queue {
         *entry = Entry::Waiting(Planned { work: Some(work), deadline });
         self.wheel.reschedule(key, deadline.max(earliest));
         None
+    }
+}
+
+/// The waker of a task that sleeps.
+///
+/// Invariant: the deadline, if there is one, is not before the time at which the wheel has the sleeper.
+pub(super) struct Sleeper {
+    /// `None` once it has been taken.
+    pub(super) waker: Option<Waker>,
+    /// `None` as long as the sleep has not been reset while it waited.
+    pub(super) deadline: Option<SharedDeadline>,
+}
+
+impl Sleeper {
+    /// Takes the waker at `time`, when the wheel has the sleeper, unless the sleep was postponed.
+    pub(super) fn fire(&mut self, time: u64) -> Option<Waker> {
+        let is_due = self.deadline.as_ref().is_none_or(|deadline| deadline.replace(time, NEVER));
+        is_due.then(|| self.waker.take())?
+    }
+
+    /// Takes the waker, whatever the deadline.
+    pub(super) fn end(&mut self) -> Option<Waker> {
+        _ = self.deadline.as_ref().map(|deadline| deadline.set(NEVER));
+        self.waker.take()
+    }
+
+    /// The time that it was postponed to; `None` if its waker has been taken.
+    pub(super) fn stays_until(&self) -> Option<u64> {
+        self.waker.as_ref()?;
+        Some(self.deadline.as_ref()?.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired; no sleep is due at [`NEVER`].
+///
+/// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The wheel keeps
+/// the sleep at the old time. When that time comes, the timer thread tries to swap that time here for [`NEVER`]. If it succeeds,
+/// the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that it finds. A reset
+/// swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Of thread and reset only one can
+/// succeed. No other memory depends on the deadline, so the order is relaxed.
+///
+/// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
+///
+/// The atomic is made by the first reset of a sleep that waits. A sleep is usually dropped without a reset, and in a field of
+/// the sleep itself the thread could not read it without `unsafe`.
+#[derive(Clone, Default)]
+pub(super) struct SharedDeadline(Arc<AtomicU64>);
+
+impl SharedDeadline {
+    /// Call it only for a sleep that is not in the wheel, or with the shard locked.
+    pub(super) fn set(&self, deadline: u64) {
+        self.0.store(deadline, Ordering::Relaxed);
+    }
+
+    /// Replaces the deadline `old` by one that is not before it; `false` if it was replaced already.
+    pub(super) fn replace(&self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// How a periodic job treats runs that it missed.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use timer_wheel::timer::Missed;
+/// use timer_wheel::{ManualClock, Timer};
+///
+/// let runs_in_three_seconds = |missed| -> Result<usize, Box<dyn std::error::Error>> {
+///     let clock = ManualClock::new();
+///     let timer = Timer::builder().clock(clock.clone()).start()?;
+///     let (tick, ticks) = mpsc::channel();
+///     timer.every(Duration::from_secs(1), missed, move || _ = tick.send(()))?;
+///     clock.advance(Duration::from_secs(3)); // at once
+///     timer.settle()?;
+///     Ok(ticks.try_iter().count())
+/// };
+/// assert_eq!(runs_in_three_seconds(Missed::CatchUp)?, 3);
+/// assert_eq!(runs_in_three_seconds(Missed::Skip)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missed {
+    /// The late run stands for them: the next one is at the next whole period after it has ended.
+    Skip,
+    /// Each is run late, one after the other, and other jobs do not wait long for them.
+    ///
+    /// A missed run takes its place among other jobs by the time at which it was due. But once the
+    /// timer has used up a [budget](super::Builder::budget) and more jobs are due,
+    /// missed runs go behind all jobs that were due by then. So another job waits for at most that
+    /// budget, and for one run of each job that is behind.
+    CatchUp,
+}
+
+/// How often a job runs.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Period {
+    pub(super) ns: u64,
+    pub(super) missed: Missed,
+}
+
+impl Period {
+    /// When a job is due after a run that was due at `deadline` and has ended at `now`.
+    pub(super) fn next(self, deadline: u64, now: u64) -> u64 {
+        let periods = match self.missed {
+            Missed::CatchUp => 1,
+            Missed::Skip => now.saturating_sub(deadline) / self.ns + 1,
+        };
+        deadline.saturating_add(self.ns.saturating_mul(periods))
+    }
+}
+
+/// The work of a job. Dropping it drops the closure.
+pub(super) trait Work: Send + 'static {
+    /// Runs the closure. It may be called again only if there is a period.
+    fn run(&mut self);
+
+    /// Only of a periodic job.
+    fn period(&self) -> Option<Period> {
+        None
+    }
+}
+
+/// The work of a job, behind a trait object.
+pub(super) type AnyWork = Box<dyn Work>;
+
+/// Work that is done once; `None` when it has been.
+pub(super) struct Once<F>(pub(super) Option<F>);
+
+impl<F> Once<F> {
+    /// The closure of a job that was refused.
+    pub(super) fn into_closure(self) -> F {
+        self.0.expect("a job that was refused has not run")
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Work for Once<F> {
+    fn run(&mut self) {
+        if let Some(closure) = self.0.take() {
+            closure();
+        }
+    }
+}
+
+/// Work that is done every period.
+pub(super) struct Repeat<F> {
+    pub(super) period: Period,
+    pub(super) closure: F,
+}
+
+impl<F: FnMut() + Send + 'static> Work for Repeat<F> {
+    fn run(&mut self) {
+        (self.closure)();
+    }
+
+    fn period(&self) -> Option<Period> {
+        Some(self.period)
     }
 }

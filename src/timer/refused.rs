@@ -1,4 +1,4 @@
-//! The error of a job that cannot be scheduled.
+//! Why a timer does not take a job, and how it ends.
 
 use std::error::Error;
 use std::fmt;
@@ -96,4 +96,28 @@ impl<F> From<Refused<F>> for Reason {
     fn from(refused: Refused<F>) -> Self {
         refused.reason
     }
+}
+
+/// How [`Timer::shutdown`](super::Timer::shutdown) ends a timer.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{ManualClock, Shutdown, Timer};
+///
+/// let clock = ManualClock::new();
+/// let timer = Timer::builder().clock(clock.clone()).start()?;
+/// timer.schedule_after(Duration::from_secs(1), || println!("runs"))?;
+/// timer.schedule_after(Duration::from_secs(2), || println!("does not"))?;
+/// clock.advance(Duration::from_secs(1));
+/// let unrun = timer.shutdown(Shutdown::Drain)?;
+/// assert_eq!((unrun.len(), timer.stats().fired), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shutdown {
+    /// Jobs that are due by now still run, in order; a periodic job once.
+    Drain,
+    /// No job starts any more, even if it is due.
+    Discard,
 }

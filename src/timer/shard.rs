@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::queue::{Places, Queue};
+use super::queue::{AnyWork, Places, Queue};
 use super::shared::Shared;
-use super::work::AnyWork;
 use crate::clock::NEVER;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, try_lock, wait};

@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use super::panics::swallow_panic;
 use super::{Shutdown, TimerStats, trace};
 use crate::align::align;
 use crate::clock::{Clock, NEVER, nanoseconds};
@@ -111,7 +110,7 @@ impl Shared {
     /// done anyway.
     pub(super) fn last_now(&self) -> u64 {
         let mut now = self.times.floor.load(Ordering::Relaxed);
-        swallow_panic(|| now = self.now());
+        trace::swallow_panic(|| now = self.now());
         now
     }
 
@@ -194,8 +193,8 @@ impl Shared {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.count(|stats| stats.panicked += 1);
             trace::panicked(&*payload);
-            swallow_panic(|| (self.panic_hook)(&*payload));
-            swallow_panic(|| drop(payload));
+            trace::swallow_panic(|| (self.panic_hook)(&*payload));
+            trace::swallow_panic(|| drop(payload));
         }
         _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }

@@ -145,9 +145,7 @@ impl Timer {
     pub fn timeout_at<F: Future>(&self, instant: Instant, future: F) -> Timeout<'_, F> {
         Timeout { future, timer: self, limit: Limit::At(instant), wait: None }
     }
-}
 
-impl Timer {
     /// As [`timeout`](Timer::timeout), for a task that is spawned: what it returns borrows nothing. O(1), without a lock.
     ///
     /// ```

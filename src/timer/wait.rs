@@ -6,9 +6,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::Reason;
-use super::queue::Entry;
+use super::queue::{Entry, SharedDeadline, Sleeper};
 use super::shard::Shard;
-use super::sleeper::{SharedDeadline, Sleeper};
 use crate::clock::after;
 use crate::wheel::key::TimerKey;
 
@@ -64,8 +63,8 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         // Cloned with nothing locked: a waker is the executor's.
         let sleeper = Sleeper { waker: Some(waker.clone()), deadline: self.shared.clone() };
         let deadline = self.deadline;
-        match self.shard.change(|queue| queue.admit(deadline, sleeper, Entry::Sleep)) {
-            Ok(key) => self.stage = Stage::Armed(key),
+        match self.shard.change(|queue| queue.admit(None, deadline, sleeper, Entry::Sleep)) {
+            Ok((key, _)) => self.stage = Stage::Armed(key),
             Err(refused) => return self.end(Err(refused.reason)),
         }
         Poll::Pending

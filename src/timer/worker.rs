@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::queue::Entry;
+use super::owner::Shards;
+use super::queue::{AnyWork, Entry};
 use super::shard::Shard;
-use super::shards::Shards;
 use super::shared::{AWAKE, ENDED, Shared};
-use super::work::AnyWork;
 use super::{Executor, Job, Shutdown, trace};
 use crate::clock::NEVER;
 use crate::engine::budget::Budget;

@@ -9,7 +9,7 @@ use loom::thread::JoinHandle;
 
 use super::{Bell, Count, SECOND, built, elsewhere, model, poll, pool_with, wait_for};
 use crate::clock::{Clock, ManualClock, NEVER};
-use crate::timer::work::Once;
+use crate::timer::queue::Once;
 use crate::timer::{Missed, Reason, Shutdown, Timer};
 
 fn one_place() -> (Timer, ManualClock) {
@@ -146,9 +146,9 @@ fn job_that_is_replaced_leaves_its_place_to_the_new_one() {
         let (timer, _clock) = one_place();
         let shard = &timer.shards().all()[0];
         let work = || Box::new(Once(Some(|| ())));
-        let old = shard.change(|queue| queue.schedule(NEVER, work())).unwrap();
+        let (old, _) = shard.change(|queue| queue.schedule(None, NEVER, work())).unwrap();
         let other = schedule_elsewhere(&timer);
-        let (new, replaced) = shard.change(|queue| queue.replace(Some(old), NEVER, work())).unwrap();
+        let (new, replaced) = shard.change(|queue| queue.schedule(Some(old), NEVER, work())).unwrap();
         assert!(replaced.is_some());
         assert!(!other.join().unwrap(), "there was no place");
         drop(shard.queue().cancel(new));
