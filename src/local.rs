@@ -58,8 +58,8 @@ use crate::{Budget, Wheel};
 /// timer does not end before it. They take a place in the timer when they are first pending, without an allocation of
 /// their own.
 ///
-/// A clock that runs backwards counts as stopped until it passes its latest reading. A sleep of
-/// [`NEVER`] stays.
+/// A clock that runs backwards counts as stopped until it passes the latest time that the timer has read from it, or
+/// that [`fire`](LocalTimer::fire) was told. [`new`](LocalTimer::new) makes the first reading. A sleep of [`NEVER`] stays.
 ///
 /// A waker may use the timer: while it is woken, cloned or dropped it may poll, reset and drop sleeps, call `fire` and
 /// `clear`, and drop the last handle. If it panics while it is woken, `fire` passes the panic on, and the other sleeps
@@ -111,7 +111,7 @@ impl<C: TimeSource> Shared<C> {
 
 /// For tasks.
 impl<C: TimeSource> LocalTimer<C> {
-    /// A timer without sleeps. O(1).
+    /// A timer without sleeps. It reads the clock. O(1).
     ///
     /// ```
     /// use timer_wheel::SystemClock;
@@ -121,8 +121,9 @@ impl<C: TimeSource> LocalTimer<C> {
     /// assert!(timer.is_empty());
     /// ```
     pub fn new(clock: C) -> Self {
-        let wheel = RefCell::new(Wheel::new(clock.now().min(NEVER - 1)));
-        Self { shared: Rc::new(Shared { clock, latest: Cell::new(0), wheel }) }
+        let now = clock.now().min(NEVER - 1);
+        let wheel = RefCell::new(Wheel::new(now));
+        Self { shared: Rc::new(Shared { clock, latest: Cell::new(now), wheel }) }
     }
 
     /// Waits for `delay` from now, to the nanosecond of the clock. O(1).

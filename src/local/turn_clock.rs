@@ -36,6 +36,9 @@ impl TurnClock {
 
     /// Sets the time in nanoseconds. O(1).
     ///
+    /// The time should not go back: a [`LocalTimer`](super::LocalTimer) counts an earlier time as the latest that it has
+    /// seen.
+    ///
     /// ```
     /// use timer_wheel::local::TurnClock;
     ///

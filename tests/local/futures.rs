@@ -42,3 +42,21 @@ fn clock_with_std_drives_it_and_instants_are_its_deadlines() {
     assert_eq!(timer.fire(clock.now(), &mut Budget::unlimited()), 1);
     assert!(executor.poll(&mut sleep).is_ready());
 }
+
+/// A reading that the timer has made counts, also the one at its start: a clock that is set back below it stands still.
+#[test]
+fn clock_set_back_below_its_reading_at_new_counts_as_stopped() {
+    let (clock, executor) = (TurnClock::new(), ManualExecutor::default());
+    clock.set(1_000);
+    let timer = LocalTimer::new(clock.clone());
+    clock.set(0);
+    let mut passed = timer.sleep_until(5);
+    assert!(passed.is_elapsed() && executor.poll(&mut passed).is_ready());
+    let mut sleep = timer.sleep(Duration::from_nanos(5));
+    assert_eq!(sleep.deadline(), 1_005);
+    executor.start([&mut sleep]);
+    assert_eq!((timer.fire(0, &mut Budget::unlimited()), executor.wakes()), (0, 0));
+    assert!(timer.wake_at() <= Some(1_005));
+    assert_eq!(timer.fire(1_005, &mut Budget::unlimited()), 1);
+    assert!(executor.poll(&mut sleep).is_ready());
+}

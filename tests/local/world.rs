@@ -39,10 +39,21 @@ pub(crate) enum Call {
     Clear,
 }
 
-impl Draw for Call {
-    type Script = Vec<Self>;
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// What the clock shows when the timer is made. Then it is set back to 0.
+    start: u64,
+    calls: Vec<Call>,
+}
 
-    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
+impl Draw for Call {
+    type Script = Script;
+
+    fn begin(decoder: &mut Decoder<'_>) -> Script {
+        Script { start: decoder.choose(&[0, 1 << 20, 1 << 40]), calls: Vec::new() }
+    }
+
+    fn extend(script: &mut Script, decoder: &mut Decoder<'_>) {
         let (choice, nth) = (decoder.below(32), decoder.byte());
         let some = match decoder.below(2) {
             0 => u64::from(decoder.below(4)) << 20,
@@ -51,7 +62,7 @@ impl Draw for Call {
         let any = [0, some, some, NEVER - 1, NEVER][usize::from(decoder.below(5))];
         let time = if decoder.below(4) == 0 { Time::At(any) } else { Time::Ahead(some) };
         let (sleep, other) = (usize::from(nth) % SLEEPS, usize::from(nth) / SLEEPS);
-        script.push(match choice {
+        script.calls.push(match choice {
             0..4 => Self::Sleep(sleep, time),
             4..14 => Self::Poll(sleep, other % 2),
             14..18 => Self::Reset(sleep, time),
@@ -94,15 +105,19 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
-        let (timer, log) = (LocalTimer::new(TurnClock::new()), Log::default());
+    fn new(start: u64) -> Self {
+        let (clock, log) = (TurnClock::new(), Log::default());
+        clock.set(start);
+        let timer = LocalTimer::new(clock.clone());
+        clock.set(0);
         let slot = |nth| Slot {
-            sleep: timer.sleep(Duration::ZERO),
+            // Made without a look at the clock, so that the first call may be the first to look.
+            sleep: timer.sleep_until(0),
             deadline: 0,
             wakers: [0, 1].map(|other| Arc::new(Named((nth, other), Arc::clone(&log)))),
         };
         let slots = (0..SLEEPS).map(slot).collect();
-        Self { timer, slots, model: Model::new(0), log, woken: Vec::new(), clock: 0 }
+        Self { timer, slots, model: Model::new(start), log, woken: Vec::new(), clock: 0 }
     }
 
     fn call(&mut self, call: Call) {
@@ -195,9 +210,9 @@ impl World {
 }
 
 /// Runs the script, and holds all that can be seen against the model after each call.
-pub(crate) fn run(script: Vec<Call>) {
-    let mut world = World::new();
-    for call in script {
+pub(crate) fn run(script: Script) {
+    let mut world = World::new(script.start);
+    for call in script.calls {
         world.call(call);
         world.check();
     }
