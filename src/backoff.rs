@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::clock::nanoseconds;
 
-/// How the delay before a retry grows with the attempts.
+/// How the delay before a retry grows with the attempts. With feature `retry` or `ttl`.
 ///
 /// ```
 /// use core::time::Duration;
@@ -39,6 +39,41 @@ pub enum Backoff {
 }
 
 impl Backoff {
+    /// How long to wait after attempt number `attempt` has failed, the first being 1, before the next one is made. O(1).
+    ///
+    /// It is for programs that keep rows of retries in a table of their own; [`RetryQueue`] and [`TtlSet`] wait by the
+    /// same delays. The same arguments give the same delay on every machine. Jitter follows from `seed`, such as the id of
+    /// the row; the other backoffs ignore it. An attempt of 0 counts as 1.
+    ///
+    /// | backoff | the delay |
+    /// |---|---|
+    /// | `Constant` | `retry_delay` |
+    /// | `Exponential` | `retry_delay` doubled `attempt - 1` times, or `cap` if that is shorter |
+    /// | `Jittered` | at most the same, at least the half of it, and not below `retry_delay` unless `cap` is |
+    ///
+    /// No arguments make it panic. Durations above 2^64 - 1 nanoseconds (584 years) count as that.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::Backoff;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let doubling = Backoff::Exponential { cap: 60 * second };
+    /// assert_eq!([1, 2, 3, 99].map(|attempt| doubling.delay(second, 0, attempt).as_secs()), [1, 2, 4, 60]);
+    ///
+    /// let row = 17; // an id
+    /// let delay = Backoff::Jittered { cap: 60 * second }.delay(second, row, 3);
+    /// assert!((2 * second..=4 * second).contains(&delay));
+    /// ```
+    ///
+    #[cfg_attr(feature = "retry", doc = "[`RetryQueue`]: crate::retry::RetryQueue")]
+    #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
+    /// [`RetryQueue`]: crate#features
+    /// [`TtlSet`]: crate#features
+    pub fn delay(self, retry_delay: Duration, seed: u64, attempt: u32) -> Duration {
+        Duration::from_nanos(self.delay_ns(retry_delay, seed, attempt))
+    }
+
     /// The longest delay, for entries that first wait for `retry_delay`.
     pub(crate) fn longest(self, retry_delay: Duration) -> Duration {
         match self {
@@ -62,13 +97,13 @@ impl Backoff {
     pub(crate) fn delay_ns(self, retry_delay: Duration, seed: u64, attempt: u32) -> u64 {
         let base = nanoseconds(retry_delay);
         let cap = nanoseconds(self.longest(retry_delay));
-        // Past 63 doublings every delay is at its cap.
-        let doublings = attempt.saturating_sub(1).min(63);
-        let grown = base.saturating_mul(1 << doublings).min(cap);
+        let factor = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
+        let grown = base.saturating_mul(factor).min(cap);
         if !matches!(self, Self::Jittered { .. }) {
             return grown;
         }
-        let spread = grown - base.max(grown / 2);
+        // A cap below the retry delay leaves nothing to shorten.
+        let spread = grown.saturating_sub(base.max(grown / 2));
         let seed = seed ^ u64::from(attempt).rotate_left(32);
         grown - scattered(seed) % (spread + 1)
     }
@@ -96,6 +131,28 @@ mod tests {
     /// The delay after an attempt, where the first is a second.
     fn delay_ns(backoff: Backoff, seed: u64, attempt: u32) -> u64 {
         backoff.delay_ns(Duration::from_secs(1), seed, attempt)
+    }
+
+    /// The ends of all arguments, and what the public method says of each answer.
+    #[test]
+    fn delay_of_any_arguments_keeps_its_bounds() {
+        const SECOND: Duration = Duration::from_secs(1);
+        const MOST: Duration = Duration::from_nanos(u64::MAX);
+        let spans = [Duration::ZERO, Duration::from_nanos(1), SECOND, 3 * SECOND, MOST / 2, MOST, Duration::MAX];
+        for (base, cap) in spans.iter().flat_map(|&base| spans.map(|cap| (base, cap))) {
+            for attempt in [0, 1, 2, 3, 63, 64, 65, u32::MAX] {
+                let mut grown = base.min(MOST);
+                (1..attempt.min(70)).for_each(|_| grown = grown.saturating_mul(2).min(MOST));
+                let grown = grown.min(cap);
+                let least = grown.min(base.max(grown / 2));
+                for seed in [0, 1, 1 << 32, u64::MAX] {
+                    assert_eq!(Backoff::Constant.delay(base, seed, attempt), base.min(MOST));
+                    assert_eq!(Backoff::Exponential { cap }.delay(base, seed, attempt), grown);
+                    let jittered = Backoff::Jittered { cap }.delay(base, seed, attempt);
+                    assert!((least..=grown).contains(&jittered), "{jittered:?} of {base:?}, {cap:?}, {attempt}");
+                }
+            }
+        }
     }
 
     #[test]
