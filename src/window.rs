@@ -1,8 +1,8 @@
 //! Timers beyond memory: rows in an ordered store, and a look-ahead in front of it.
 //!
-//! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is an index of PostgreSQL, a table
-//! of redb or RocksDB, a range of etcd. A [`Window`] holds the positions that come next, a bounded number of them. It says
-//! which row is due, when to wake up, and what to load. It does no input or output and reads no clock.
+//! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is an index of PostgreSQL, a
+//! table of redb or RocksDB, a range of etcd. A [`Window`] holds the positions that come next, a bounded number of
+//! them. It says which row is due, when to wake up, and what to load. It does no input or output and reads no clock.
 //!
 //! ```
 //! use std::collections::BTreeSet;
@@ -28,16 +28,19 @@
 //!
 //! # What it promises
 //!
-//! A row is *told* if [`inserted`](Window::inserted) was called for it, or if it was in the store when the window was made
-//! or reset.
+//! A row is *told* if [`inserted`](Window::inserted) was called for it, if it was in the store when the window was
+//! made, if it was in the store after `from` at a [`reset(from)`](Window::reset), or if it was there at a
+//! [`recheck`](Window::recheck) which has passed it since. A `reset` ends what was told before.
 //!
 //! - **Never lost.** A row that was told and not removed is yielded once it is due and the loads up to it are answered.
-//! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever earlier polls were
-//!   told. The clock may be set back.
-//! - **In order.** A yielded row comes before all other rows that were told and are neither removed nor pending. While the
-//!   next row has yet to be loaded, `poll` yields nothing.
+//! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever earlier polls
+//!   were told. The clock may be set back.
+//! - **In order.** A yielded row comes before all other rows that were told and are neither removed nor pending. While
+//!   the next row has yet to be loaded, `poll` yields nothing.
 //! - **Never twice at a time.** A yielded row is *pending* until [`done`](Window::done), and is not yielded meanwhile.
 //! - **Bounded.** The window holds at most its capacity, and the pending rows. The farthest rows give way.
+//! - **Never blind.** A `recheck` forgets nothing, and [`poll`](Window::poll) and [`wake_at`](Window::wake_at) go on
+//!   during it.
 //!
 //! It may yield a row that is no longer in the store, so the host looks at the store first. The promises need a
 //! host that follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
@@ -60,9 +63,9 @@ pub type Position<K> = (u64, K);
 
 /// A scan that a [`Window`] asks for, from [`Window::load`].
 ///
-/// The scan must see every row that was committed before the call of `load`, so it reads the primary, and begins after the
-/// call. It need not be one snapshot. Answer with [`loaded`](Window::loaded) or [`load_failed`](Window::load_failed). If it
-/// is dropped instead, the window asks again.
+/// The scan must see every row that was committed before the call of `load`, so it reads the primary, and begins after
+/// the call. It need not be one snapshot. Answer with [`loaded`](Window::loaded) or
+/// [`load_failed`](Window::load_failed). If it is dropped instead, the window asks again.
 ///
 /// ```
 /// use timer_wheel::window::Window;
@@ -76,36 +79,48 @@ pub type Position<K> = (u64, K);
 pub struct Load<K> {
     /// Scan the rows after this position, or from the first row on if it is `None`.
     pub after: Option<Position<K>>,
-    /// The number of rows that there is room for. Fewer will do, as long as there is one.
+    /// The number of rows to scan at most. Fewer will do, as long as there is one.
     pub limit: usize,
     ticket: Arc<()>,
 }
 
 /// The part of the store whose told rows are all in the window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Known<K> {
-    Nothing,
-    UpTo(Position<K>),
+    /// The rows up to this one. If it is `None`, no rows.
+    UpTo(Option<Position<K>>),
     All,
 }
 
 impl<K: Ord> Known<K> {
     fn covers(&self, row: &Position<K>) -> bool {
         match self {
-            Self::Nothing => false,
-            Self::UpTo(last) => row <= last,
+            Self::UpTo(last) => Some(row) <= last.as_ref(),
             Self::All => true,
         }
     }
 }
 
-/// A load that has no answer yet.
+/// A scan that has no answer yet.
 #[derive(Debug)]
 struct Flight<K> {
     /// Shared with the [`Load`], whatever becomes of that.
     ticket: Arc<()>,
-    /// The first of the rows that were told since and did not fit.
+    /// Whether the scan is a page of a recheck: its rows are told, and change nothing in what is known.
+    is_page: bool,
+    /// The first of the rows that were told during a load and did not fit.
     forgotten: Option<Position<K>>,
+}
+
+/// A second look at known rows.
+#[derive(Debug)]
+struct Recheck<K> {
+    /// The next page begins after this row, or at the first if it is `None`.
+    passed: Option<Position<K>>,
+    /// What was known when no earlier scan was under way any more. Loads that begin later see the rows beyond it.
+    until: Option<Known<K>>,
+    /// Whether a page goes before a load that is needed as well. They take turns, so that neither waits for ever.
+    is_next: bool,
 }
 
 /// The rows of an ordered store that come next. See the [module](self).
@@ -123,13 +138,14 @@ struct Flight<K> {
 pub struct Window<K> {
     /// Invariant: holds every told row up to `known` that is not pending. It may hold rows that were removed, too.
     ///
-    /// Invariant: holds rows beyond `known` only during a flight.
+    /// Invariant: holds rows beyond `known` only during a load.
     ///
     /// Invariant: holds at most `capacity` rows.
     near: BTreeSet<Position<K>>,
-    /// Invariant: does not change during a flight.
+    /// Invariant: does not change during a load.
     known: Known<K>,
     flight: Option<Flight<K>>,
+    recheck: Option<Recheck<K>>,
     /// The rows that were yielded and are not done, and whether they were told again since.
     ///
     /// Invariant: none of them is in `near`.
@@ -151,8 +167,9 @@ impl<K: Ord + Clone> Window<K> {
     pub fn new(capacity: usize) -> Self {
         Self {
             near: BTreeSet::new(),
-            known: Known::Nothing,
+            known: Known::UpTo(None),
             flight: None,
+            recheck: None,
             pending: BTreeMap::new(),
             capacity: capacity.max(1),
         }
@@ -160,9 +177,9 @@ impl<K: Ord + Clone> Window<K> {
 
     /// Tells that a row was inserted into the store, or may have been, or was moved to this position. O(log n).
     ///
-    /// Call it after the end of the transaction. To tell a row late, twice, or in another order than that of the commits is
-    /// harmless, and so is to tell a row that is not there. A row that is never told may wait for the next
-    /// [`reset`](Self::reset).
+    /// Call it after the end of the transaction. To tell a row late, twice, or in another order than that of the
+    /// commits is harmless, and so is to tell a row that is not there. A row that is never told may wait for the next
+    /// [`recheck`](Self::recheck).
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -181,10 +198,11 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// Tells that a row was removed from the store, or moved from this position; returns whether the window held it. O(log n).
+    /// Tells that a row was removed from the store, or moved from this position; returns whether the window held it.
+    /// O(log n).
     ///
-    /// This is a hint that saves memory and a look at the store. It is safe only if the store never holds another row at the
-    /// same position later, or if all calls are made in the order of the commits. Leave it out if in doubt.
+    /// This is a hint that saves memory and a look at the store. It is safe only if the store never holds another row
+    /// at the same position later, or if all calls are made in the order of the commits. Leave it out if in doubt.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -202,8 +220,8 @@ impl<K: Ord + Clone> Window<K> {
 
     /// Yields the next row that is due at `now`, and makes it pending. O(log n).
     ///
-    /// Call it until it yields `None`. Look at the row in the store, *at this position*, before the work: it may have been
-    /// removed or moved.
+    /// Call it until it yields `None`. Look at the row in the store, *at this position*, before the work: it may have
+    /// been removed or moved.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -225,9 +243,13 @@ impl<K: Ord + Clone> Window<K> {
 
     /// Ends a pending row: it is no longer in the store at this position. O(log n).
     ///
-    /// Call it after the end of the transaction that removed or moved the row, or at once if the row was not there. To try
-    /// again later, move the row, and call [`inserted`](Self::inserted) for the new position as well. If the row was left
-    /// where it is, call `inserted` for this position, before or after: `poll` yields the row again at once.
+    /// Call it after the end of the transaction that removed or moved the row, or at once if the row was not there. To
+    /// try again later, move the row, and call [`inserted`](Self::inserted) for the new position as well. If the row
+    /// was left where it is, call `inserted` for this position, before or after: `poll` yields the row again at once.
+    ///
+    /// # Panics
+    ///
+    /// In builds with debug assertions, if the row is not pending. In others the call does nothing then.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -241,16 +263,19 @@ impl<K: Ord + Clone> Window<K> {
     /// window.inserted((70, "a"));
     /// assert_eq!(window.wake_at(), Some(70));
     /// ```
+    #[track_caller]
     pub fn done(&mut self, row: &Position<K>) {
-        if let Some((row, true)) = self.pending.remove_entry(row) {
-            self.hold(row);
+        let told_again = self.pending.remove(row);
+        debug_assert!(told_again.is_some(), "only a pending row can be done");
+        if told_again == Some(true) {
+            self.hold(row.clone());
         }
     }
 
     /// The scan that should begin now, if any. O(1). Ask after all other calls, before going to sleep.
     ///
-    /// There is one scan at a time. None is asked for while more than three quarters of the window are taken, or while it
-    /// knows all rows of the store.
+    /// There is one scan at a time. But for a [`recheck`](Self::recheck), none is asked for while more than three
+    /// quarters of the window are taken, or while it knows all rows of the store.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -268,31 +293,44 @@ impl<K: Ord + Clone> Window<K> {
         if self.flight.as_ref().is_some_and(|flight| Arc::strong_count(&flight.ticket) == 1) {
             self.end_flight(); // The load was dropped.
         }
-        let limit = self.capacity - self.near.len();
-        if self.flight.is_some() || limit < self.capacity.div_ceil(4) {
+        if self.flight.is_some() {
             return None;
         }
-        let after = match &self.known {
-            Known::Nothing => None,
-            Known::UpTo(last) => Some(last.clone()),
-            Known::All => return None,
+        let quarter = self.capacity.div_ceil(4);
+        let room = self.capacity - self.near.len();
+        let load = match &self.known {
+            Known::UpTo(last) if room >= quarter => Some(last),
+            _ => None,
         };
+        self.recheck.take_if(|recheck| {
+            let is_passed = |known: &Known<K>| matches!(known, Known::UpTo(last) if *last <= recheck.passed);
+            is_passed(recheck.until.get_or_insert_with(|| self.known.clone())) || is_passed(&self.known)
+        });
+        let (after, limit, is_page) = match &self.recheck {
+            // Also if the window is full, or rows that are told could keep the recheck from ending.
+            Some(recheck) if recheck.is_next || load.is_none() => (recheck.passed.clone(), quarter, true),
+            _ => (load?.clone(), room, false),
+        };
+        if let Some(recheck) = &mut self.recheck {
+            recheck.is_next = !is_page;
+        }
         let ticket = Arc::new(());
-        self.flight = Some(Flight { ticket: Arc::clone(&ticket), forgotten: None });
+        self.flight = Some(Flight { ticket: Arc::clone(&ticket), is_page, forgotten: None });
         Some(Load { after, limit, ticket })
     }
 
     /// Answers a load: the first rows after [`Load::after`] in order, without a gap, and whether there are no more.
     /// O(m log n) for m rows.
     ///
-    /// There may be fewer rows than [`Load::limit`] allows: the next load goes on from the last. An answer without rows that
-    /// is not the end counts as [failed](Self::load_failed). An answer is ignored if it came too late: after a
-    /// [`reset`](Self::reset), or after new rows displaced those that the scan went on from.
+    /// There may be fewer rows than [`Load::limit`] allows: the next load goes on from the last. An answer without rows
+    /// that is not the end counts as [failed](Self::load_failed). An answer is ignored if it came too late: after a
+    /// [`reset`](Self::reset), after new rows displaced those that the scan went on from, or, if the scan was for a
+    /// [`recheck`](Self::recheck), after another one.
     ///
     /// # Panics
     ///
-    /// If the rows are not in order, or not after [`Load::after`]: rows would be lost. The store probably orders ids otherwise
-    /// than `K` does, as PostgreSQL orders text by a collation.
+    /// If the rows are not in order, or not after [`Load::after`]: rows would be lost. The store probably orders ids
+    /// otherwise than `K` does, as PostgreSQL orders text by a collation.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -310,14 +348,17 @@ impl<K: Ord + Clone> Window<K> {
         if !self.flight.as_ref().is_some_and(|flight| Arc::ptr_eq(&flight.ticket, &load.ticket)) {
             return;
         }
-        let is_after = rows.first().is_none_or(|first| !self.known.covers(first));
+        let is_after = rows.first().is_none_or(|first| Some(first) > load.after.as_ref());
         assert!(
             is_after && rows.is_sorted_by(|a, b| a < b),
             "the rows of a load are in order, and after its beginning"
         );
+        if self.flight.take_if(|flight| flight.is_page).is_some() {
+            return self.page_loaded(rows, is_end);
+        }
         let complete = match rows.last() {
             _ if is_end => Known::All,
-            Some(last) => Known::UpTo(last.clone()),
+            Some(last) => Known::UpTo(Some(last.clone())),
             None => return self.end_flight(),
         };
         rows.into_iter().for_each(|row| self.inserted(row));
@@ -332,8 +373,8 @@ impl<K: Ord + Clone> Window<K> {
         self.drop_unknown();
     }
 
-    /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), and O(log n) for
-    /// each row that was told meanwhile.
+    /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), and O(log n)
+    /// for each row that was told meanwhile.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -349,9 +390,47 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// Forgets all rows but the pending ones, to load again from the first row on. O(n).
+    /// Looks at the store again, and forgets nothing: at the rows after `from`, or from the first row on if it is
+    /// `None`, and up to those that are known. O(1).
     ///
-    /// Call it when news may have been lost: after a lost connection, or when a partition is taken over.
+    /// Call it when news may have been lost: after a lost connection, once news arrive again, and from time to time if
+    /// writers can die before they tell. The rows that are in the store at this call are told one after another, as if
+    /// by [`inserted`](Self::inserted). Meanwhile `poll` and `wake_at` go on.
+    ///
+    /// [`load`](Self::load) asks for the scans, of a quarter of the capacity each, also if the window is full. If a
+    /// load is needed as well, it goes first, and then they take turns. The recheck is over when `load` returns `None`
+    /// although no scan is under way. A call during a recheck joins the two, from the lower of the positions on.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(20, "b"), (30, "c")], true);
+    /// // The connection is lost, and (10, "a") is inserted. The connection is there again.
+    /// window.recheck(None);
+    /// assert_eq!(window.wake_at(), Some(20)); // nothing was forgotten
+    /// let load = window.load().unwrap();
+    /// assert_eq!((load.after, load.limit), (None, 25));
+    /// window.loaded(load, vec![(10, "a"), (20, "b"), (30, "c")], true);
+    /// assert_eq!(window.wake_at(), Some(10));
+    /// assert!(window.load().is_none()); // the recheck is over
+    /// ```
+    pub fn recheck(&mut self, from: Option<Position<K>>) {
+        // A page that was scanned before may lack what was committed since.
+        self.flight.take_if(|flight| flight.is_page);
+        let (passed, is_next) = match self.recheck.take() {
+            Some(other) => (other.passed.min(from), other.is_next),
+            None => (from, false),
+        };
+        self.recheck = Some(Recheck { passed, until: None, is_next });
+    }
+
+    /// Forgets all rows but the pending ones, and ends a recheck. The first load begins after `from`, or at the first
+    /// row if it is `None`. O(n).
+    ///
+    /// Call it when a partition is taken over, after which nothing is told of the rows that the window knew. Rows up to
+    /// `from` wait for news or for a [`recheck`](Self::recheck) of all: call that next, unless there are no such rows.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -359,14 +438,15 @@ impl<K: Ord + Clone> Window<K> {
     /// let mut window = Window::new(100);
     /// let load = window.load().unwrap();
     /// window.loaded(load, vec![(10, "a")], true);
-    /// window.reset();
+    /// window.reset(Some((5, "")));
     /// assert!(window.is_empty());
-    /// assert_eq!(window.load().unwrap().after, None);
+    /// assert_eq!(window.load().unwrap().after, Some((5, "")));
     /// ```
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, from: Option<Position<K>>) {
         self.near.clear();
-        self.known = Known::Nothing;
+        self.known = Known::UpTo(from);
         self.flight = None;
+        self.recheck = None;
     }
 
     /// When to poll next, exactly, or `None` if the next row is not known. O(log n).
@@ -428,8 +508,8 @@ impl<K: Ord + Clone> Window<K> {
 
     /// Takes a row that is in the store, unless a later load will find it.
     fn hold(&mut self, row: Position<K>) {
-        // A scan that is under way may have passed the row's place.
-        if !self.known.covers(&row) && self.flight.is_none() {
+        // A load that is under way may have passed the row's place.
+        if !self.known.covers(&row) && self.flight.as_ref().is_none_or(|flight| flight.is_page) {
             return;
         }
         self.near.insert(row);
@@ -439,7 +519,7 @@ impl<K: Ord + Clone> Window<K> {
         let Some(row) = self.near.pop_last() else { return };
         if self.known.covers(&row) {
             self.know_what_is_left();
-            self.flight = None; // Its rows would follow on a gap.
+            self.flight.take_if(|flight| !flight.is_page); // Its rows would follow on a gap.
         } else if let Some(flight) = &mut self.flight {
             flight.forgotten = flight.forgotten.take().into_iter().chain([row]).min();
         }
@@ -448,8 +528,18 @@ impl<K: Ord + Clone> Window<K> {
     /// Rows after the last one were dropped.
     fn know_what_is_left(&mut self) {
         if let Some(last) = self.near.last() {
-            self.known = Known::UpTo(last.clone());
+            self.known = Known::UpTo(Some(last.clone()));
         }
+    }
+
+    /// A page of a recheck is answered.
+    fn page_loaded(&mut self, rows: Vec<Position<K>>, is_end: bool) {
+        if is_end {
+            self.recheck = None;
+        } else if let (Some(recheck), Some(last)) = (&mut self.recheck, rows.last()) {
+            recheck.passed = Some(last.clone());
+        }
+        rows.into_iter().for_each(|row| self.inserted(row));
     }
 
     fn end_flight(&mut self) {

@@ -156,3 +156,207 @@ fn answer_that_begins_too_early_is_found_out() {
     let load = window.load().unwrap();
     window.loaded(load, vec![(10, 1), (20, 2)], false);
 }
+
+/// A window of capacity 8 that knows the rows 10, 20, ... up to 60.
+fn known() -> Window<u64> {
+    let mut window = Window::new(8);
+    let load = window.load().unwrap();
+    window.loaded(load, (1..7).map(|n| (10 * n, n)).collect(), false);
+    window
+}
+
+#[test]
+fn poll_and_news_go_on_during_a_recheck() {
+    let mut window = known();
+    window.recheck(None);
+    assert_eq!((window.len(), window.wake_at()), (6, Some(10)));
+    let load = window.load().unwrap(); // the load is needed, and goes first
+    assert_eq!((load.after, load.limit), (Some((60, 6)), 2));
+    window.loaded(load, vec![(70, 7), (80, 8)], false);
+    let page = window.load().unwrap();
+    assert_eq!((page.after, page.limit), (None, 2));
+    assert_eq!(window.poll(10), Some((10, 1)));
+    window.inserted((15, 15));
+    window.inserted((90, 9)); // it is not known, and no load is under way
+    assert_eq!((window.len(), window.wake_at()), (8, Some(15)));
+    window.loaded(page, vec![(5, 5), (10, 1)], false);
+    window.done(&(10, 1));
+    assert_eq!(poll_all(&mut window, 15), [5, 1, 15], "the lost row, one that was told again, the news");
+}
+
+#[test]
+fn recheck_ends_when_it_has_passed_what_was_known() {
+    let mut window = known();
+    (1..7).for_each(|n| assert!(window.removed(&(10 * n, n))));
+    window.recheck(Some((30, 3)));
+    let load = window.load().unwrap();
+    window.loaded(load, (7..15).map(|n| (10 * n, n)).collect(), false); // also one that was asked for since
+    let page = window.load().unwrap();
+    assert_eq!(page.after, Some((30, 3)));
+    window.loaded(page, vec![(40, 4), (70, 7)], false);
+    assert!(window.load().is_none(), "the rows from 70 on were loaded after the call");
+    assert_eq!(window.len(), 8);
+    assert_eq!(poll_all(&mut window, 80), [4, 7, 8]);
+}
+
+#[test]
+fn recheck_ends_at_the_last_known_row() {
+    let mut window = known();
+    (7..9).for_each(|n| window.inserted((n, n)));
+    window.recheck(Some((40, 4)));
+    let page = window.load().unwrap();
+    window.loaded(page, vec![(50, 5), (60, 6)], false);
+    assert!(window.load().is_none());
+    window.recheck(Some((60, 6)));
+    assert!(window.load().is_none(), "no known row is after it");
+}
+
+#[test]
+fn recheck_ends_when_new_rows_have_displaced_those_that_were_left() {
+    let mut window = Window::new(8);
+    let load = window.load().unwrap();
+    window.loaded(load, (1..9).map(|n| (10 * n, n)).collect(), true);
+    window.recheck(None);
+    let page = window.load().unwrap();
+    (0..8).for_each(|n| window.inserted((1, n)));
+    window.loaded(page, vec![(1, 0), (10, 1)], false);
+    assert!(window.load().is_none(), "loads find what is beyond");
+    assert_eq!(window.len(), 8);
+}
+
+#[test]
+fn recheck_waits_for_a_load_that_began_before_and_passes_its_rows() {
+    let mut window = known();
+    let load = window.load().unwrap();
+    window.recheck(None);
+    assert!(window.load().is_none(), "one scan at a time");
+    window.loaded(load, vec![(80, 8)], false);
+    window.inserted((75, 75));
+    for (after, rows) in
+        [(None, [(10, 1), (20, 2)]), (Some((20, 2)), [(30, 3), (60, 6)]), (Some((60, 6)), [(70, 7), (80, 8)])]
+    {
+        let page = window.load().unwrap();
+        assert_eq!((page.after, page.limit), (after, 2));
+        window.loaded(page, rows.into(), false);
+    }
+    assert!(window.load().is_none());
+    assert_eq!(poll_all(&mut window, 80), [1, 2, 3, 4, 5, 6, 7, 75]);
+}
+
+#[test]
+fn loads_and_pages_take_turns() {
+    let mut window = Window::new(4);
+    window.recheck(None);
+    let load = window.load().unwrap();
+    assert_eq!((load.after, load.limit), (None, 4), "there is nothing to recheck yet");
+    window.loaded(load, vec![(10, 1), (20, 2), (30, 3), (40, 4)], false);
+    assert!(window.load().is_none());
+    window.recheck(None);
+    assert_eq!(poll_all(&mut window, 20), [1, 2]);
+    let load = window.load().unwrap();
+    assert_eq!(load.limit, 2, "a load goes first");
+    window.loaded(load, vec![(50, 5)], false);
+    for n in [1, 2] {
+        let page = window.load().unwrap();
+        assert_eq!(page.limit, 1);
+        window.loaded(page, vec![(10 * n, n)], false);
+        let load = window.load().unwrap();
+        assert_eq!(load.after, Some((50, 5)));
+        window.loaded(load, vec![], false);
+    }
+}
+
+#[test]
+fn recheck_during_another_goes_on_from_the_lower_position() {
+    for (first, second) in [(20, 40), (40, 20)] {
+        let mut window = known();
+        (7..9).for_each(|n| window.inserted((n, n)));
+        window.recheck(Some((first, 0)));
+        let page = window.load().unwrap();
+        window.recheck(Some((second, 0)));
+        let joined = window.load().unwrap();
+        assert_eq!(joined.after, Some((20, 0)));
+        // The rows of the page may lack what was committed between the two.
+        window.loaded(page, vec![(60, 6)], false);
+        assert!(window.load().is_none());
+        window.loaded(joined, vec![], true);
+        assert!(window.load().is_none());
+    }
+}
+
+#[test]
+fn page_that_fails_is_asked_for_again() {
+    let mut window = known();
+    (7..9).for_each(|n| window.inserted((n, n)));
+    window.recheck(None);
+    let page = window.load().unwrap();
+    window.load_failed(page);
+    let page = window.load().unwrap();
+    window.loaded(page, vec![], false);
+    drop(window.load().unwrap());
+    assert_eq!(window.load().unwrap().after, None);
+    assert_eq!(window.len(), 8);
+}
+
+#[test]
+fn eviction_does_not_void_a_page() {
+    let mut window = Window::new(1);
+    let load = window.load().unwrap();
+    window.loaded(load, vec![(30, 3)], false);
+    window.recheck(None);
+    let page = window.load().unwrap();
+    assert_eq!(page.limit, 1, "the window is full");
+    window.inserted((20, 2));
+    window.loaded(page, vec![(10, 1)], false);
+    assert_eq!(window.wake_at(), Some(10));
+    assert!(window.load().is_none());
+}
+
+#[test]
+fn reset_from_a_position_knows_news_up_to_it() {
+    let mut window = known();
+    window.recheck(None);
+    assert_eq!(window.poll(10), Some((10, 1)));
+    window.reset(Some((40, 4)));
+    assert!(window.is_empty() && window.pending().eq(&[(10, 1)]));
+    window.inserted((20, 2)); // no load will find it
+    assert_eq!(window.poll(20), Some((20, 2)));
+    let load = window.load().unwrap();
+    assert_eq!((load.after, load.limit), (Some((40, 4)), 8));
+    window.loaded(load, vec![(50, 5)], true);
+    assert!(window.load().is_none(), "the recheck is over as well");
+    window.recheck(None);
+    assert_eq!(window.load().unwrap().after, None);
+}
+
+#[test]
+fn start_loads_before_it_looks_at_what_is_before() {
+    let mut window = Window::new(8);
+    window.reset(Some((40, 0)));
+    window.recheck(None);
+    let load = window.load().unwrap();
+    assert_eq!(load.after, Some((40, 0)));
+    window.loaded(load, vec![(50, 5)], true);
+    let page = window.load().unwrap();
+    assert_eq!(page.after, None);
+    window.loaded(page, vec![(10, 1), (50, 5)], true);
+    assert!(window.load().is_none());
+    assert_eq!(poll_all(&mut window, 50), [1, 5]);
+}
+
+#[test]
+#[should_panic = "after its beginning"]
+fn page_that_begins_too_early_is_found_out() {
+    let mut window = known();
+    (7..9).for_each(|n| window.inserted((n, n)));
+    window.recheck(Some((20, 2)));
+    let page = window.load().unwrap();
+    window.loaded(page, vec![(20, 2)], false);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic = "pending"]
+fn row_that_is_done_without_being_pending_is_found_out() {
+    known().done(&(10, 1));
+}

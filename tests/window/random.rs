@@ -1,5 +1,5 @@
-//! Random histories of a host that follows the rules, other ones in each run. One that fails is printed as the shortest that
-//! still does.
+//! Random histories of a host that follows the rules, other ones in each run. One that fails is printed as the shortest
+//! that still does.
 
 use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
@@ -28,6 +28,8 @@ fn random_histories_reach_every_race() {
     }
     println!("{total:#?}");
     for what in [
+        "a lost row in an answer",
+        "a recheck during another",
         "a load in place of one that came to nothing",
         "a load that failed",
         "a load that was dropped",
@@ -39,6 +41,7 @@ fn random_histories_reach_every_race() {
         "an answer after a crash or a reset",
         "an answer in part",
         "an insert into a full window during a scan",
+        "an insert that is never told",
         "an insert that is told after the row is gone",
         "an insert that is told during a scan",
     ] {

@@ -5,7 +5,9 @@ use std::panic::catch_unwind;
 use crate::bytes::decode;
 use crate::rng::Rng;
 use crate::script::End::Gone;
-use crate::script::Op::{Answer, Ask, Crash, Finish, Insert, Move, Poll, Remove, Reset, See, Tell};
+use crate::script::Op::{
+    Answer, Ask, Crash, Finish, Floor, Insert, Lose, Move, Pass, Poll, Recheck, Remove, See, Tell,
+};
 use crate::script::{Ids, Op, Script};
 use crate::world::{Rule, run};
 
@@ -19,6 +21,10 @@ const SHORT: Op = Answer { scan: 0, rows: 1, odd: 0, end: true };
 
 const CRASH: Op = Crash { late: false };
 
+const LOST: Op = Recheck { all: true, cut: true };
+
+const RECHECK: Op = Recheck { all: false, cut: false };
+
 const FINISH: Op = Finish { work: 0, end: Gone };
 
 const fn insert(at: i8) -> Op {
@@ -28,13 +34,21 @@ const fn insert(at: i8) -> Op {
 /// A rule, whether positions are used again, a history that needs the rule, and how it finds out a host that breaks it.
 type Case = (Rule, Ids, &'static [Op], &'static str);
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 14] = [
     // An insert that is not told during a scan that missed it is lost.
     (Rule::TellDuringScans, Ids::Once, &[Ask, See(0), insert(0), Tell(0), ANSWER], "1 rows are told"),
     // So is an insert that is told before its commit.
     (Rule::TellAfterTheCommit, Ids::Once, &[Ask, ANSWER, Insert { id: 0, at: 0, open: true }, Poll], "1 rows are told"),
-    // An insert whose news are lost waits for a reset.
-    (Rule::ResetAfterLostNews, Ids::Once, &[Ask, ANSWER, insert(0), Reset], "1 rows are told"),
+    // An insert whose news are lost waits for a recheck.
+    (Rule::RecheckAfterLostNews, Ids::Once, &[Ask, ANSWER, insert(0), LOST], "1 rows are told"),
+    // If it is asked for before news arrive again, it misses what comes in between.
+    (Rule::SubscribeFirst, Ids::Once, &[Ask, ANSWER, LOST, Ask, See(0), insert(0), ANSWER], "1 rows are told"),
+    // A row that is inserted up to the floor, without news, is found by a recheck of all rows alone.
+    (Rule::RecheckAll, Ids::Once, &[Ask, ANSWER, Floor, insert(-5), Lose(0), RECHECK, Ask, ANSWER], "left over"),
+    // A new owner of the partition does not find a row that was pending.
+    (Rule::FloorBelowPending, Ids::Once, &[insert(0), CRASH, Ask, ANSWER, Poll, Pass(9), Floor], "is up to the floor"),
+    // Nor a row that was late for a load.
+    (Rule::FloorAtRest, Ids::Once, &[insert(0), CRASH, Pass(9), Ask, Floor], "is up to the floor"),
     // A removal that is told after the insert at the same position loses that.
     (
         Rule::TellRemovalsInOrder,
@@ -67,7 +81,7 @@ fn host_that_breaks_a_rule_is_found_out_by_a_history_that_does_no_harm_to_anothe
     for (rule, ids, ops, expected) in CASES {
         let history = |ids| Script { capacity: 4, ids, start: 100, ops: ops.to_vec() };
         run(&history(ids), None);
-        let complaint = complaint(&history(ids), rule).expect("the host is found out");
+        let complaint = complaint(&history(ids), rule).unwrap_or_else(|| panic!("{rule:?} is not found out"));
         assert!(complaint.contains(expected), "{rule:?}: {complaint}");
         if rule == Rule::TellRemovalsInOrder {
             // The host that keeps the rule may tell them: in the order of the commits.

@@ -14,8 +14,8 @@ pub(crate) enum Ids {
     InOrder,
 }
 
-/// One operation. A row, a scan or a piece of news is named by its place among those there are; where there is none, nothing
-/// happens. Deadlines count from the clock.
+/// One operation. A row, a scan or a piece of news is named by its place among those there are; where there is none,
+/// nothing happens. Deadlines count from the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     /// A writer inserts a row. If the transaction is `open`, it commits later.
@@ -52,8 +52,14 @@ pub(crate) enum Op {
     Back(u8),
     /// The host starts again. Answers to the scans of the old window arrive at the new one if they are `late`.
     Crash { late: bool },
-    /// News are lost, and the host resets the window.
+    /// News are lost, and the host takes its partition over again.
     Reset,
+    /// The host takes a new floor, if it may.
+    Floor,
+    /// A writer dies before it tells an insert.
+    Lose(u8),
+    /// The host rechecks all rows, or those after the floor. All news under way are lost before if there is a `cut`.
+    Recheck { all: bool, cut: bool },
 }
 
 /// How the work on a row ends.
@@ -120,13 +126,15 @@ impl Draw for Script {
                     _ => End::Gone,
                 },
             },
-            84..91 => Op::Pass(decoder.below(5)),
-            91 => Op::Pass(decoder.below(80)),
-            92..95 => Op::Sleep,
-            95..97 => Op::Back(decoder.below(40)),
-            97 => Op::Crash { late: decoder.below(2) == 1 },
-            98 => Op::Reset,
-            _ => Op::Ask,
+            84..89 => Op::Pass(decoder.below(5)),
+            89 => Op::Pass(decoder.below(80)),
+            90..92 => Op::Sleep,
+            92 => Op::Back(decoder.below(40)),
+            93 => Op::Crash { late: decoder.below(2) == 1 },
+            94 => Op::Reset,
+            95 => Op::Floor,
+            96 => Op::Lose(decoder.byte()),
+            _ => Op::Recheck { all: decoder.below(2) == 1, cut: decoder.below(2) == 1 },
         });
     }
 }

@@ -106,7 +106,7 @@ impl Jobs {
             Op::Claim { worker } => _ = self.claim(&mut workers[usize::from(worker)]),
             Op::Finish { worker } => self.finish(&mut workers[usize::from(worker)]),
             Op::Kill { worker } => workers[usize::from(worker)] = Worker::new(),
-            Op::Reset { worker } => workers[usize::from(worker)].window.reset(),
+            Op::Reset { worker } => workers[usize::from(worker)].window.reset(None),
             Op::Pass(span) => self.now += u64::from(span),
             Op::Back(span) => self.now = self.now.saturating_sub(span.into()),
         }

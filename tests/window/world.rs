@@ -16,7 +16,15 @@ pub(crate) enum Rule {
     /// The host tells an insert when its transaction begins.
     TellAfterTheCommit,
     /// The host goes on after lost news.
-    ResetAfterLostNews,
+    RecheckAfterLostNews,
+    /// The host rechecks before news arrive again.
+    SubscribeFirst,
+    /// The host rechecks from the floor, and never from the first row.
+    RecheckAll,
+    /// The host's floor is its first row, although rows before that are pending.
+    FloorBelowPending,
+    /// The host takes a floor while a scan is under way.
+    FloorAtRest,
     /// The host tells removals in any order, although positions are used again.
     TellRemovalsInOrder,
     /// The host scans a replica, which is as far as the primary was at the load before.
@@ -47,7 +55,7 @@ struct Scan {
     load: Load<u32>,
     /// The store as the scan saw it first.
     seen: Option<BTreeSet<Row>>,
-    /// Whether the window knows of the scan: there was neither a crash nor a reset since.
+    /// Whether the window knows of the scan, as far as the host can tell: there was neither a crash nor a reset since.
     is_known: bool,
 }
 
@@ -55,7 +63,7 @@ struct Scan {
 pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
 /// Invariant: the window is told nothing but by the methods `apply` calls.
-struct World {
+pub(crate) struct World {
     broken: Option<Rule>,
     ids: Ids,
     capacity: usize,
@@ -70,6 +78,15 @@ struct World {
     used: BTreeSet<Row>,
     /// The numbers of the rows that the window must know of.
     told: BTreeSet<u64>,
+    /// The numbers of the rows that a recheck has to find. They are told once it is over.
+    owed: BTreeSet<u64>,
+    /// The numbers of the rows whose news were lost, or are up to the floor of a reset: they wait for a recheck.
+    silent: BTreeSet<u64>,
+    is_rechecking: bool,
+    /// Rows are after it, but for those that are inserted up to it later.
+    floor: Option<Row>,
+    /// Whether news do not arrive, which only a host does not know that breaks a rule.
+    is_deaf: bool,
     news: Vec<News>,
     scans: Vec<Scan>,
     /// The store at the load before.
@@ -84,26 +101,7 @@ struct World {
 
 /// Runs a history of a host that breaks a rule, or none, and then lets every row come to its end.
 pub(crate) fn run(script: &Script, broken: Option<Rule>) -> Counts {
-    let capacity = script.capacity.max(1);
-    let mut world = World {
-        broken,
-        ids: script.ids,
-        capacity,
-        window: Window::new(capacity),
-        now: script.start,
-        store: BTreeMap::new(),
-        open: Vec::new(),
-        inserts: 0,
-        used: BTreeSet::new(),
-        told: BTreeSet::new(),
-        news: Vec::new(),
-        scans: Vec::new(),
-        replica: BTreeSet::new(),
-        work: BTreeMap::new(),
-        pending: BTreeSet::new(),
-        finished: BTreeSet::new(),
-        counts: Counts::new(),
-    };
+    let mut world = World::new(script.capacity, script.ids, script.start, broken);
     for op in &script.ops {
         _ = world.apply(*op);
         world.check();
@@ -113,8 +111,36 @@ pub(crate) fn run(script: &Script, broken: Option<Rule>) -> Counts {
 }
 
 impl World {
+    pub(crate) fn new(capacity: usize, ids: Ids, now: u64, broken: Option<Rule>) -> Self {
+        let capacity = capacity.max(1);
+        Self {
+            broken,
+            ids,
+            capacity,
+            window: Window::new(capacity),
+            now,
+            store: BTreeMap::new(),
+            open: Vec::new(),
+            inserts: 0,
+            used: BTreeSet::new(),
+            told: BTreeSet::new(),
+            owed: BTreeSet::new(),
+            silent: BTreeSet::new(),
+            is_rechecking: false,
+            floor: None,
+            is_deaf: false,
+            news: Vec::new(),
+            scans: Vec::new(),
+            replica: BTreeSet::new(),
+            work: BTreeMap::new(),
+            pending: BTreeSet::new(),
+            finished: BTreeSet::new(),
+            counts: Counts::new(),
+        }
+    }
+
     /// Nothing happens if the operation names what is not there.
-    fn apply(&mut self, op: Op) -> Option<()> {
+    pub(crate) fn apply(&mut self, op: Op) -> Option<()> {
         match op {
             Op::Insert { id, at, open } => self.insert((self.after(at), self.id(id)), open),
             Op::Commit(n) => {
@@ -154,22 +180,84 @@ impl World {
                 self.begin();
             }
             Op::Reset => {
-                self.news.retain(|news| matches!(news, News::Done(_) | News::Stays { .. }));
-                if self.broken == Some(Rule::ResetAfterLostNews) {
-                    self.told = self.store.values().copied().collect();
+                self.cut();
+                self.begin();
+            }
+            Op::Floor => self.take_floor(),
+            Op::Lose(n) => {
+                // News that come in order do not lose one among others.
+                let n = place(n, self.news.len()).filter(|_| self.ids != Ids::InOrder)?;
+                let News::Inserted(_, number) = self.news[n] else { return None };
+                self.news.remove(n);
+                self.silent.insert(number);
+                self.count("an insert that is never told");
+            }
+            Op::Recheck { all, cut } => {
+                if cut {
+                    self.cut();
+                }
+                if self.broken == Some(Rule::RecheckAfterLostNews) {
+                    self.told.append(&mut self.silent);
                 } else {
-                    self.window.reset();
-                    self.begin();
+                    self.is_deaf = self.broken == Some(Rule::SubscribeFirst);
+                    self.recheck(if all { None } else { self.floor });
                 }
             }
         }
         Some(())
     }
 
-    /// The window is as new: it must know of every row in the store, and of no scan.
+    /// The news that are under way are lost.
+    fn cut(&mut self) {
+        for news in &self.news {
+            if let News::Inserted(_, number) = news {
+                self.silent.insert(*number);
+            }
+        }
+        self.news.retain(|news| matches!(news, News::Done(_) | News::Stays { .. }));
+    }
+
+    /// The host takes the partition over: the window forgets all rows, and knows of no scan.
     fn begin(&mut self) {
-        self.told = self.store.values().copied().collect();
+        self.window.reset(self.floor);
         self.scans.iter_mut().for_each(|scan| scan.is_known = false);
+        self.is_rechecking = false;
+        self.owed.clear();
+        let (told, silent) = self.store.iter().partition::<BTreeMap<_, _>, _>(|(row, _)| Some(**row) > self.floor);
+        (self.told, self.silent) = (told.into_values().collect(), silent.into_values().collect());
+        if self.floor.is_some() && self.broken != Some(Rule::RecheckAll) {
+            self.recheck(None);
+        }
+    }
+
+    /// What was lost after `from` comes with a page, or with a load that begins later.
+    fn recheck(&mut self, from: Option<Row>) {
+        if self.is_rechecking {
+            self.count("a recheck during another");
+        }
+        let wake = self.window.wake_at();
+        self.window.recheck(from);
+        assert_eq!(self.window.wake_at(), wake, "a recheck forgets nothing");
+        self.is_rechecking = true;
+        let is_owed =
+            |(row, number): (&Row, &u64)| (Some(*row) > from && self.silent.contains(number)).then_some(*number);
+        self.owed.extend(self.store.iter().filter_map(is_owed));
+        self.silent.retain(|number| !self.owed.contains(number));
+    }
+
+    /// The least of the clock, the first row and the pending rows. Rows at that deadline are after it.
+    fn take_floor(&mut self) {
+        self.ask();
+        if !self.scans.is_empty() && self.broken != Some(Rule::FloorAtRest) {
+            return;
+        }
+        let pending = self.window.pending().next().map(|row| row.0);
+        let pending = pending.filter(|_| self.broken != Some(Rule::FloorBelowPending));
+        let least = [Some(self.now), self.window.wake_at(), pending].into_iter().flatten().min();
+        self.floor = least.and_then(|least| Some((least.checked_sub(1)?, u32::MAX)));
+        let is_told = |(_, number): &(&Row, &u64)| self.told.contains(number);
+        let first = self.store.iter().find(is_told).map(|(row, _)| *row);
+        assert!(first.is_none_or(|first| Some(first) > self.floor), "{first:?} is up to the floor {:?}", self.floor);
     }
 
     fn after(&self, at: i8) -> u64 {
@@ -215,7 +303,9 @@ impl World {
 
     fn commit(&mut self, row: Row, number: u64) {
         self.store.insert(row, number);
-        if !self.told.contains(&number) {
+        if self.is_deaf {
+            self.told.insert(number);
+        } else if !self.told.contains(&number) {
             self.news.push(News::Inserted(row, number));
         }
     }
@@ -285,6 +375,10 @@ impl World {
         let room = self.capacity - self.window.len();
         let is_loading = self.is_loading();
         let Some(load) = self.window.load() else {
+            if !is_loading {
+                self.is_rechecking = false;
+                self.told.append(&mut self.owed);
+            }
             if !is_loading && room >= self.capacity.div_ceil(4) {
                 let expected = self.expected().count();
                 assert!(self.window.len() >= expected, "no load, although {expected} rows are told: {:?}", self.window);
@@ -292,7 +386,8 @@ impl World {
             return;
         };
         // Less is held once a load was dropped: the rows that were told during it are left to the next.
-        assert!(load.limit >= room && load.limit <= self.capacity && load.limit >= self.capacity.div_ceil(4));
+        assert!(load.limit >= room || self.is_rechecking, "{load:?} with room for {room}");
+        assert!(load.limit <= self.capacity && load.limit >= self.capacity.div_ceil(4));
         if is_loading {
             self.count("a load in place of one that came to nothing");
         }
@@ -334,7 +429,11 @@ impl World {
         if found.iter().any(|row| self.pending.contains(row)) {
             self.count("a pending row in an answer");
         }
+        if found.iter().any(|row| self.owed.contains(&self.store.get(row).copied().unwrap_or_default())) {
+            self.count("a lost row in an answer");
+        }
         self.window.loaded(load, found, is_end);
+        self.is_deaf = false;
     }
 
     /// The rows that the window must know of, and those that are pending left out.
@@ -395,7 +494,7 @@ impl World {
         self.news.push(if stays { News::Stays { row, told_first } } else { News::Done(row) });
     }
 
-    fn check(&mut self) {
+    pub(crate) fn check(&mut self) {
         let len = self.window.len();
         assert!(len <= self.capacity, "{len} rows");
         assert_eq!(self.window.is_empty(), len == 0);
@@ -412,12 +511,21 @@ impl World {
         }
     }
 
-    /// Everything ends well.
-    fn drain(&mut self) {
+    /// Everything ends well: all rows but those that wait for a recheck of all rows, and then those.
+    pub(crate) fn drain(&mut self) {
         while let Some((row, number)) = self.open.pop() {
             self.commit(row, number);
         }
         self.now = u64::MAX;
+        self.work_off();
+        if self.broken != Some(Rule::RecheckAll) {
+            self.recheck(None);
+            self.work_off();
+        }
+        assert!(self.store.is_empty(), "left over: {:?}, {:?}", self.store, self.window);
+    }
+
+    fn work_off(&mut self) {
         for _ in 0..4 * self.store.len() + 10 {
             while !self.news.is_empty() {
                 self.tell(0);
@@ -431,7 +539,8 @@ impl World {
                 self.finish(0, End::Gone);
             }
             self.check();
-            if self.store.is_empty() && self.pending.is_empty() && self.news.is_empty() {
+            let is_silent = |number| self.silent.contains(number);
+            if self.store.values().all(is_silent) && self.pending.is_empty() && self.news.is_empty() {
                 return;
             }
         }

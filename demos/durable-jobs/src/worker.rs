@@ -361,7 +361,7 @@ impl Worker {
                 for (part, state) in
                     parts_of(&mut self.parts, &self.context.shards, shard).filter(|part| part.1.is_held)
                 {
-                    state.window.reset();
+                    state.window.reset(None);
                     touched.insert(part);
                 }
             }
@@ -369,7 +369,7 @@ impl Worker {
                 for (part, state) in parts_of(&mut self.parts, &self.context.shards, shard) {
                     if held.contains(&part) != state.is_held {
                         // Nobody told this worker what happened while it did not have the partition.
-                        state.window.reset();
+                        state.window.reset(None);
                         state.is_held = !state.is_held;
                         touched.insert(part);
                     }
