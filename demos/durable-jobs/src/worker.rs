@@ -36,6 +36,9 @@ const GLANCE: Duration = Duration::from_secs(1);
 /// How long to wait before a store that has failed is asked again.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The first pause before jobs are settled again. It doubles with each, up to [`PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+
 /// The delay before the second attempt. It doubles with each, up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -200,6 +203,8 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     // window then learns at its deadline, at the latest, where it has gone.
     let now = rows.last().map_or(0, |row| row.0).max(clock.now_ms());
     let until = now.saturating_add(lease.as_millis() as u64);
+    // Counted from before the request: the answer may come late, and the wall clock may be set back meanwhile.
+    let end = Instant::now() + lease;
     let claims = match context.shards.store_of(part).claim(part, &rows, until).await {
         Ok(claims) => claims,
         Err(error) => {
@@ -228,10 +233,10 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     }
     let at_once = deliveries.len().max(1);
     let ends =
-        stream::iter(deliveries).map(|(row, delivery)| end_of(&context, row, delivery)).buffer_unordered(at_once);
+        stream::iter(deliveries).map(|(row, delivery)| end_of(&context, row, delivery, end)).buffer_unordered(at_once);
     let mut ends = ends.ready_chunks(BATCH);
     while let Some(chunk) = ends.next().await {
-        settle(&context, part, until, chunk).await;
+        settle(&context, part, (until, end), chunk).await;
     }
 }
 
@@ -242,11 +247,12 @@ enum End {
     Overdue,
 }
 
-async fn end_of(context: &Context, row: Row, delivery: Delivery) -> (Row, End) {
+async fn end_of(context: &Context, row: Row, delivery: Delivery, end: Instant) -> (Row, End) {
     let (clock, lease) = (&context.settings.clock, context.settings.lease);
     let (until, attempt) = (delivery.until, delivery.attempt);
-    // A process that was stopped for a while has lost its claims.
-    let left = Duration::from_millis(until.saturating_sub(clock.now_ms())).min(lease).saturating_sub(lease / 10);
+    // A process that was stopped for a while, or got its answer late, has lost its claims.
+    let left = Duration::from_millis(until.saturating_sub(clock.now_ms()));
+    let left = left.min(end.saturating_duration_since(Instant::now())).saturating_sub(lease / 10);
     if left.is_zero() {
         return (row, End::Overdue);
     }
@@ -261,7 +267,9 @@ async fn end_of(context: &Context, row: Row, delivery: Delivery) -> (Row, End) {
     }
 }
 
-async fn settle(context: &Context, part: u32, until: u64, chunk: Vec<(Row, End)>) {
+/// Settles rows whose claims last until a time of the wall clock and of ours. An engine may give up a transaction, or a
+/// connection be cut; what was done would be done again, so this is tried until the claims end.
+async fn settle(context: &Context, part: u32, (until, end): (u64, Instant), chunk: Vec<(Row, End)>) {
     let (mut rows, mut ends, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (row, end) in chunk {
         rows.push(row);
@@ -275,9 +283,15 @@ async fn settle(context: &Context, part: u32, until: u64, chunk: Vec<(Row, End)>
             End::Overdue => told.push(claimed),
         }
     }
-    if let Err(error) = context.shards.store_of(part).settle(part, &ends).await {
+    let mut pause = FIRST_PAUSE;
+    while let Err(error) = context.shards.store_of(part).settle(part, &ends).await {
         context.say(&error);
-        told.extend(ends.iter().map(|(claimed, _)| *claimed));
+        if Instant::now() + pause >= end {
+            told.extend(ends.iter().map(|(claimed, _)| *claimed));
+            break;
+        }
+        sleep(rand::random_range(pause / 2..pause)).await;
+        pause = PAUSE.min(pause * 2);
     }
     context.tell(Event::Ended(part, rows, told));
 }

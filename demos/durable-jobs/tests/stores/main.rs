@@ -33,7 +33,9 @@ async fn redb_does_what_a_store_must() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redb_serves_two_owners_though_it_fails() {
     let directory = tempfile::tempdir().unwrap();
-    trial::two_owners_of_faulty_stores(&shards(&[file(directory.path())]).await).await;
+    let shards = shards(&[file(directory.path())]).await;
+    trial::a_clock_is_set_back_during_a_claim(&shards).await;
+    trial::two_owners_of_faulty_stores(&shards).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,6 +80,15 @@ async fn postgres_serves_two_owners_though_connections_are_cut() {
         () = trial::two_owners_of_faulty_stores(&shards) => {}
         () = server.cut_connections() => {}
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_runs_jobs_once_though_transactions_meet() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("serializable").await;
+    let isolate = "ALTER DATABASE serializable SET default_transaction_isolation = serializable";
+    server.client("postgres").await.batch_execute(isolate).await.unwrap();
+    trial::transactions_meet(&shards(&[name]).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
