@@ -106,27 +106,4 @@ impl Budget {
         self.work -= 1;
         self.fires -= 1;
     }
-
-    /// Undoes that for a timer that was looked at and stays due.
-    #[cfg(feature = "timer")]
-    #[inline]
-    pub(crate) fn refund_fire(&mut self) {
-        self.work += 1;
-        self.fires += 1;
-    }
-}
-
-#[cfg(all(test, feature = "timer"))]
-mod tests {
-    use super::Budget;
-
-    #[test]
-    fn refund_restores_both_limits() {
-        let budget = Budget::of_work(7).with_fires(3);
-        let mut left = budget;
-        left.pay_for_fire();
-        assert_eq!(left, Budget::of_work(6).with_fires(2));
-        left.refund_fire();
-        assert_eq!(left, budget);
-    }
 }

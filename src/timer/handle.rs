@@ -9,8 +9,8 @@ use super::Timer;
 use super::queue::{Entry, Missed, Once, Period, Repeat, Work};
 use super::refused::{Reason, Refused};
 use super::shard::Shard;
+use crate::TimerKey;
 use crate::clock::nanoseconds;
-use crate::wheel::key::TimerKey;
 
 /// Cancels or reschedules one job of a [`Timer`](super::Timer).
 ///

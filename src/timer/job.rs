@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::shard::Shard;
-use crate::wheel::key::TimerKey;
+use crate::TimerKey;
 
 /// A job that has left the timer: an [`Executor`](super::Executor) got it because it is due, or
 /// [`Timer::shutdown`](super::Timer::shutdown) returned it because it is not.

@@ -5,10 +5,8 @@ use std::task::Waker;
 
 use super::refused::{Reason, Refused, Shutdown};
 use crate::clock::NEVER;
-use crate::engine::budget::Budget;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::wheel::Wheel;
-use crate::wheel::key::TimerKey;
+use crate::{Budget, TimerKey, Wheel};
 
 /// Invariants:
 ///
@@ -192,7 +190,8 @@ impl Queue {
                 Entry::Sleep(_) => false,
             };
             if !take(key, time, entry) {
-                budget.refund_fire();
+                // It was paid for as one that fires.
+                (budget.work, budget.fires) = (budget.work + 1, budget.fires + 1);
                 return;
             }
             let stays_until = match entry {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::queue::{AnyWork, Places, Queue};
 use super::shared::Shared;
+use crate::TimerKey;
 use crate::clock::NEVER;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, try_lock, wait};
-use crate::wheel::key::TimerKey;
 
 /// A queue, its lock, and when the timer thread is to look at it. No value of the user runs or is
 /// dropped under the lock: no clock, no job, no hook, no waker.

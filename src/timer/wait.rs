@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::Reason;
 use super::queue::{Entry, SharedDeadline, Sleeper};
 use super::shard::Shard;
+use crate::TimerKey;
 use crate::clock::after;
-use crate::wheel::key::TimerKey;
 
 /// The common part of `Sleep` and `Timeout`. Dropping it frees its place in the timer.
 ///

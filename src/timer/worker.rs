@@ -8,8 +8,8 @@ use super::queue::{AnyWork, Entry};
 use super::shard::Shard;
 use super::shared::{AWAKE, ENDED, Shared};
 use super::{Executor, Job, Shutdown, trace};
+use crate::Budget;
 use crate::clock::NEVER;
-use crate::engine::budget::Budget;
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
 
