@@ -60,7 +60,7 @@ pub enum RetryEvent<'a, T> {
 #[derive(Debug)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-struct Entry<T> {
+struct Delivery<T> {
     value: T,
     attempts: u32,
     /// A delivery is pending before this time. 0 from its failure on, and before the first.
@@ -129,7 +129,7 @@ struct Entry<T> {
 /// ```
 #[derive(Debug)]
 pub struct RetryQueue<T> {
-    entries: Wheel<Entry<T>>,
+    deliveries: Wheel<Delivery<T>>,
     config: RetryConfig,
 }
 
@@ -142,7 +142,7 @@ impl<T> RetryQueue<T> {
     /// assert!(RetryQueue::<u32>::new(0).is_empty());
     /// ```
     pub fn new(now: u64) -> Self {
-        Self { entries: Wheel::new(now), config: RetryConfig::default() }
+        Self { deliveries: Wheel::new(now), config: RetryConfig::default() }
     }
 
     /// Puts in a value to be delivered at `at` nanoseconds. O(1).
@@ -183,7 +183,7 @@ impl<T> RetryQueue<T> {
     /// ```
     #[track_caller]
     pub fn push_again(&mut self, value: T, attempts: u32, at: u64) -> TimerKey {
-        self.entries.schedule(at, Entry { value, attempts, pending_until: 0 })
+        self.deliveries.schedule(at, Delivery { value, attempts, pending_until: 0 })
     }
 
     /// Moves the clock to `now` nanoseconds and yields the next value to deliver or to give up. Call it
@@ -215,21 +215,21 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(delivered, 100);
     /// ```
     pub fn poll(&mut self, now: u64, budget: &mut Budget) -> Option<RetryEvent<'_, T>> {
-        let now = now.max(self.entries.now());
-        let mut timer = self.entries.peek_expired_with_budget(now, budget)?;
+        let now = now.max(self.deliveries.now());
+        let mut timer = self.deliveries.peek_expired_with_budget(now, budget)?;
         let (key, due) = (timer.key(), timer.deadline());
-        let entry = timer.get_mut();
-        if entry.attempts >= self.config.attempts || (entry.attempts != 0 && due == NEVER) {
-            let Entry { value, attempts, .. } = timer.remove().value;
+        let delivery = timer.get_mut();
+        if delivery.attempts >= self.config.attempts || (delivery.attempts != 0 && due == NEVER) {
+            let Delivery { value, attempts, .. } = timer.remove().value;
             return Some(RetryEvent::GaveUp { key, attempts, value });
         }
-        entry.attempts += 1;
-        let attempt = entry.attempts;
-        entry.pending_until = now.saturating_add(nanoseconds(self.config.pending_timeout));
+        delivery.attempts += 1;
+        let attempt = delivery.attempts;
+        delivery.pending_until = now.saturating_add(nanoseconds(self.config.pending_timeout));
         // One timer serves for the timeout and the retry after it.
-        let again = self.config.retry_at(entry.pending_until, key, attempt);
+        let again = self.config.retry_at(delivery.pending_until, key, attempt);
         timer.rearm(again);
-        let value = &mut self.entries.get_mut(key)?.value;
+        let value = &mut self.deliveries.get_mut(key)?.value;
         Some(RetryEvent::Deliver { key, attempt, value })
     }
 
@@ -250,7 +250,7 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(queue.done(keys[1]), Some("reminder")); // never delivered
     /// ```
     pub fn done(&mut self, key: TimerKey) -> Option<T> {
-        Some(self.entries.cancel(key)?.value)
+        Some(self.deliveries.cancel(key)?.value)
     }
 
     /// The pending delivery of a value has failed by `now` nanoseconds. Moves the clock there. Costs what
@@ -276,12 +276,12 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(queue.wake_at(), Some(10 * SECOND));
     /// ```
     pub fn failed(&mut self, key: TimerKey, now: u64) -> Option<u64> {
-        _ = self.entries.advance(now); // Not pulled, it only moves the clock.
-        let now = self.entries.now();
-        let entry = self.entries.get_mut(key).filter(|entry| now < entry.pending_until)?;
-        entry.pending_until = 0;
-        let again = self.config.retry_at(now, key, entry.attempts);
-        self.entries.reschedule(key, again);
+        _ = self.deliveries.advance(now); // Not pulled, it only moves the clock.
+        let now = self.deliveries.now();
+        let delivery = self.deliveries.get_mut(key).filter(|delivery| now < delivery.pending_until)?;
+        delivery.pending_until = 0;
+        let again = self.config.retry_at(now, key, delivery.attempts);
+        self.deliveries.reschedule(key, again);
         Some(again)
     }
 
@@ -295,7 +295,7 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(queue.get(key), Some(&"mail"));
     /// ```
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        Some(&self.entries.get(key)?.value)
+        Some(&self.deliveries.get(key)?.value)
     }
 
     /// What a [restart](#restarts) needs: each value with its key, how often it was delivered, and when it is due, in
@@ -319,9 +319,9 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(times, [("mail", 1, 0), ("reminder", 0, 500)]);
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = (TimerKey, &T, u32, u64)> + '_ {
-        let now = self.entries.now();
-        self.entries.ascending().map(move |timer| {
-            let Entry { value, attempts, pending_until } = timer.value;
+        let now = self.deliveries.now();
+        self.deliveries.ascending().map(move |timer| {
+            let Delivery { value, attempts, pending_until } = timer.value;
             let at = if now < *pending_until { now } else { timer.deadline };
             (timer.key, value, *attempts, at)
         })
@@ -338,7 +338,7 @@ impl<T> RetryQueue<T> {
     /// assert_eq!((queue.wake_at(), queue.expiration_delay()), (Some(500), Some(400)));
     /// ```
     pub fn wake_at(&self) -> Option<u64> {
-        self.entries.wake_at()
+        self.deliveries.wake_at()
     }
 
     /// How many nanoseconds after its clock the queue is to be polled again: [`wake_at`](Self::wake_at) as a delay. O(1).
@@ -353,7 +353,7 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(queue.expiration_delay(), Some(300));
     /// ```
     pub fn expiration_delay(&self) -> Option<u64> {
-        self.entries.expiration_delay()
+        self.deliveries.expiration_delay()
     }
 
     /// The number of values in the queue, the pending ones included. O(1).
@@ -366,7 +366,7 @@ impl<T> RetryQueue<T> {
     /// assert_eq!(queue.len(), 1);
     /// ```
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.deliveries.len()
     }
 
     /// Whether there is no value in the queue. O(1).
@@ -377,7 +377,7 @@ impl<T> RetryQueue<T> {
     /// assert!(RetryQueue::<u32>::new(0).is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.deliveries.is_empty()
     }
 
     /// Changes the settings from the next call on. Times that have been set already stay. O(1).

@@ -58,18 +58,13 @@ mod set;
 
 mod due;
 mod look;
-mod snapshot;
 mod upkeep;
 
 mod config;
 mod entries;
 mod entry;
-mod error;
-mod stats;
 
-pub use self::config::TtlConfig;
+pub use self::config::{TtlConfig, TtlError};
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
-pub use self::error::TtlError;
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
-pub use self::set::TtlSet;
-pub use self::stats::TtlStats;
+pub use self::set::{TtlSet, TtlStats};

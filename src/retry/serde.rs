@@ -13,14 +13,14 @@ use crate::{TimerKey, Wheel};
 impl<T: Serialize> Serialize for RetryQueue<T> {
     /// Stores the clock and every value with its key, attempts and time, and not the settings. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.entries.serialize(serializer)
+        self.deliveries.serialize(serializer)
     }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for RetryQueue<T> {
     /// Loads a queue, with the default settings. Pending deliveries are due at once. O(n log n).
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut queue = Self { entries: Wheel::deserialize(deserializer)?, config: RetryConfig::default() };
+        let mut queue = Self { deliveries: Wheel::deserialize(deserializer)?, config: RetryConfig::default() };
         queue.make_pending_due();
         Ok(queue)
     }
@@ -29,14 +29,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for RetryQueue<T> {
 impl<T> RetryQueue<T> {
     /// Makes pending deliveries due: their outcomes are unknown.
     fn make_pending_due(&mut self) {
-        let now = self.entries.now();
-        let pending = self.entries.ascending().filter(|timer| now < timer.value.pending_until);
+        let now = self.deliveries.now();
+        let pending = self.deliveries.ascending().filter(|timer| now < timer.value.pending_until);
         let pending: Vec<TimerKey> = pending.map(|timer| timer.key).collect();
         for key in pending {
-            if let Some(entry) = self.entries.get_mut(key) {
-                entry.pending_until = 0;
+            if let Some(delivery) = self.deliveries.get_mut(key) {
+                delivery.pending_until = 0;
             }
-            self.entries.reschedule(key, now);
+            self.deliveries.reschedule(key, now);
         }
     }
 }

@@ -1,11 +1,98 @@
-//! The upkeep of the layer: its settings, its room, and its invariants, each checked by name.
+//! The upkeep of the layer: snapshots, settings, room, and the invariants, each checked by name.
 
+use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 
-use super::{Phase, Role, TtlConfig, TtlError, TtlQueue, TtlSet};
+use super::config::NS_PER_MS;
+use super::{Entry, Phase, Role, TtlConfig, TtlError, TtlKey, TtlQueue, TtlSet};
 use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
+    /// All entries in order of key, and of index if two have one key. They are the same on every replica
+    /// that applied the same log, whatever its role, its clock and its handles. O(n log n).
+    ///
+    /// It has nothing local: no deadlines, phases, attempts or handles. With the feature `serde` it
+    /// can be serialized, and read back as a `Vec` of entries.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
+    /// set.init("b", 1, 900, Context::default())?;
+    /// set.init("a", 2, 900, Context::default())?;
+    /// let keys: Vec<&str> = set.snapshot().iter().map(|entry| entry.key).collect();
+    /// assert_eq!(keys, ["a", "b"]);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn snapshot(&self) -> Vec<&Entry<K>>
+    where
+        K: Ord,
+    {
+        let mut entries: Vec<&Entry<K>> = Vec::with_capacity(self.len());
+        entries.extend(self.entries.iter());
+        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.index.cmp(&b.index)));
+        entries
+    }
+
+    /// Replaces **everything** by these entries, and answers their handles, in the order of the entries.
+    /// O(n), and O(n log n) if many of them are overdue.
+    ///
+    /// Each is due when the rest of its TTL is over: at `now + ttl - max(0, wall_now -
+    /// leader_start)`, in the past if it is overdue. `now` is this replica's monotonic clock in
+    /// nanoseconds, `wall_now_ms` its wall clock in milliseconds. So a TTL does not begin anew, and
+    /// a wall clock behind that of the leader only lengthens it, to the whole TTL at most. Indexes
+    /// are kept. No entry is pending or waits for a retry afterwards, and all earlier handles are stale.
+    /// The role, the stats and whether the set is stopped stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`] or [`TtlError::Full`]. The set is as it was then.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlSet};
+    ///
+    /// let mut leader: TtlSet<&str> = TtlSet::new(0);
+    /// let ctx = Context::new(0).with_leader_start_ms(10_000);
+    /// leader.init("key", 1, 900, ctx)?;
+    ///
+    /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
+    /// let now = 77_000_000_000;
+    /// let mut replica: TtlSet<&str> = TtlSet::new(now);
+    /// let handles = replica.restore(leader.snapshot().into_iter().cloned(), now, 10_400)?;
+    /// assert_eq!(replica.remaining(handles[0], now), Some(500_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn restore(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry<K>>,
+        now: u64,
+        wall_now_ms: u64,
+    ) -> Result<Vec<TtlKey>, TtlError> {
+        let entries: Vec<Entry<K>> = entries.into_iter().collect();
+        self.check_restore(&entries)?;
+        self.tick(now);
+        self.clear();
+        self.reserve(entries.len());
+        let restored = entries.into_iter().map(|entry| {
+            let elapsed_ms = wall_now_ms.saturating_sub(entry.leader_start_ms);
+            let deadline_ns = restored_deadline_ns(self.now, entry.ttl_ms, elapsed_ms);
+            self.entries.insert(entry, deadline_ns)
+        });
+        Ok(restored.collect())
+    }
+
+    /// Refuses entries that cannot be restored.
+    pub(super) fn check_restore(&self, entries: &[Entry<K>]) -> Result<(), TtlError> {
+        for entry in entries {
+            if entry.ttl_ms == 0 {
+                return Err(TtlError::ZeroTtl);
+            }
+            self.config.check_ttl(entry.ttl_ms)?;
+        }
+        let more = entries.len().saturating_sub(self.len());
+        self.entries.has_room(more).then_some(()).ok_or(TtlError::Full)
+    }
+
     /// Changes the settings from the next call on. Times that have been set already stay. O(1).
     ///
     /// # Errors
@@ -114,4 +201,11 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             assert_eq!(self.find(&info.entry.key), Some(info.handle), "an entry is listed under the hash of its key");
         }
     }
+}
+
+/// When a TTL is over of which this much has elapsed; both ends of time are bounds.
+fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
+    let ns = |ms| u128::from(ms) * u128::from(NS_PER_MS);
+    let end = u128::from(now) + ns(ttl_ms);
+    u64::try_from(end.saturating_sub(ns(elapsed_ms))).unwrap_or(u64::MAX)
 }
