@@ -32,6 +32,8 @@ mod system;
 #[cfg(feature = "std")]
 pub use self::manual::ManualClock;
 pub use self::source::TimeSource;
+#[cfg(any(feature = "local", feature = "timer"))]
+pub(crate) use self::span::next_tick;
 pub use self::span::{NEVER, after, nanoseconds};
 #[cfg(feature = "std")]
 pub use self::system::SystemClock;

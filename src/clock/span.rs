@@ -47,3 +47,49 @@ pub const fn nanoseconds(duration: Duration) -> u64 {
 pub const fn after(time: u64, delay: Duration) -> u64 {
     time.saturating_add(nanoseconds(delay))
 }
+
+/// When the tick after `last` is due at a fixed rate, if those that were due by `now` are left out: the first time after
+/// `now`, and after `last`, that is whole periods after `last`. A period of zero panics.
+#[cfg(any(feature = "local", feature = "timer"))]
+pub(crate) const fn next_tick(last: u64, period_ns: u64, now: u64) -> u64 {
+    let periods = (now.saturating_sub(last) / period_ns).saturating_add(1);
+    last.saturating_add(period_ns.saturating_mul(periods))
+}
+
+#[cfg(all(test, not(loom), any(feature = "local", feature = "timer")))]
+mod tests {
+    use quickcheck::quickcheck;
+
+    use super::{NEVER, next_tick};
+
+    /// Tick after tick.
+    fn counted(last: u64, period_ns: u64, now: u64) -> u64 {
+        let mut tick = last;
+        loop {
+            tick = tick.saturating_add(period_ns);
+            if tick > now || tick == NEVER {
+                return tick;
+            }
+        }
+    }
+
+    quickcheck! {
+        fn next_tick_is_the_first_after_now_that_counting_finds(last: u16, period_ns: u8, now: u16) -> bool {
+            let (last, period_ns, now) = (u64::from(last), u64::from(period_ns) + 1, u64::from(now));
+            let end = NEVER - u64::from(u16::MAX);
+            [0, end].iter().all(|from| {
+                let (last, now) = (from + last, from + now);
+                next_tick(last, period_ns, now) == counted(last, period_ns, now)
+            })
+        }
+    }
+
+    #[test]
+    fn next_tick_at_the_end_of_time_is_never() {
+        for (last, period_ns, now) in
+            [(0, 1, NEVER), (0, NEVER, NEVER), (NEVER, 1, 0), (NEVER, NEVER, NEVER), (1, NEVER, 0)]
+        {
+            assert_eq!(next_tick(last, period_ns, now), NEVER, "{last}, {period_ns}, {now}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use core::task::{Poll, ready};
 use core::time::Duration;
 
 use super::wait::Wait;
-use crate::clock::{TimeSource, nanoseconds};
+use crate::clock::{TimeSource, nanoseconds, next_tick};
 
 /// Ticks at a fixed rate: from [`LocalTimer::interval`] and [`LocalTimer::interval_at`].
 ///
@@ -52,9 +52,8 @@ impl<C: TimeSource> LocalInterval<C> {
     pub async fn tick(&mut self) {
         poll_fn(|context| {
             ready!(self.wait.poll(context.waker()));
-            let (last, now) = (self.wait.deadline, self.wait.shared.now());
-            let periods = now.saturating_sub(last) / self.period_ns + 1;
-            self.wait.reset(last.saturating_add(self.period_ns.saturating_mul(periods)));
+            let now = self.wait.shared.now();
+            self.wait.reset(next_tick(self.wait.deadline, self.period_ns, now));
             Poll::Ready(())
         })
         .await;

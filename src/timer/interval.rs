@@ -5,9 +5,8 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::queue::{Missed, Period};
 use super::{Reason, Sleep, Timer};
-use crate::clock::nanoseconds;
+use crate::clock::{nanoseconds, next_tick};
 
 /// Ticks at a fixed rate: from [`Timer::interval`] and [`Timer::interval_at`].
 ///
@@ -29,7 +28,7 @@ use crate::clock::nanoseconds;
 #[must_use = "an interval does nothing until it is polled"]
 pub struct Interval {
     sleep: Sleep,
-    period: Period,
+    period_ns: u64,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the stream"))]
     has_failed: bool,
 }
@@ -77,7 +76,7 @@ impl Timer {
 
 impl Interval {
     fn new(sleep: Sleep, period: Duration) -> Self {
-        Self { sleep, period: Period { ns: nanoseconds(period), missed: Missed::Skip }, has_failed: false }
+        Self { sleep, period_ns: nanoseconds(period), has_failed: false }
     }
 
     /// Waits for the next tick. A call whose future is dropped loses none. O(1) a poll.
@@ -126,7 +125,7 @@ impl Interval {
     /// ```
     pub fn reset(&mut self) {
         let wait = &mut self.sleep.wait;
-        wait.reset(wait.shard.shared.now().saturating_add(self.period.ns));
+        wait.reset(wait.shard.shared.now().saturating_add(self.period_ns));
     }
 
     /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
@@ -140,12 +139,12 @@ impl Interval {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn period(&self) -> Duration {
-        Duration::from_nanos(self.period.ns)
+        Duration::from_nanos(self.period_ns)
     }
 
     fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Reason>> {
         let wait = &mut self.sleep.wait;
-        let tick = match self.period.ns {
+        let tick = match self.period_ns {
             0 => Poll::Ready(Err(Reason::ZeroPeriod)),
             _ => wait.poll(context.waker()),
         };
@@ -155,7 +154,7 @@ impl Interval {
             tick => tick,
         };
         match tick {
-            Poll::Ready(Ok(())) => wait.reset(self.period.next(wait.deadline, wait.shard.shared.now())),
+            Poll::Ready(Ok(())) => wait.reset(next_tick(wait.deadline, self.period_ns, wait.shard.shared.now())),
             // The same tick again: there may be a free place by the next call.
             Poll::Ready(Err(Reason::Full)) => wait.reset(wait.deadline),
             Poll::Ready(Err(_)) => self.has_failed = true,

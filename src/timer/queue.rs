@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::refused::{Reason, Refused, Shutdown};
-use crate::clock::NEVER;
+use crate::clock::{NEVER, next_tick};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::{Budget, TimerKey, Wheel};
 
@@ -354,11 +354,10 @@ pub(super) struct Period {
 impl Period {
     /// When a job is due after a run that was due at `deadline` and has ended at `now`.
     pub(super) fn next(self, deadline: u64, now: u64) -> u64 {
-        let periods = match self.missed {
-            Missed::CatchUp => 1,
-            Missed::Skip => now.saturating_sub(deadline) / self.ns + 1,
-        };
-        deadline.saturating_add(self.ns.saturating_mul(periods))
+        match self.missed {
+            Missed::CatchUp => deadline.saturating_add(self.ns),
+            Missed::Skip => next_tick(deadline, self.ns, now),
+        }
     }
 }
 

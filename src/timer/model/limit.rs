@@ -1,4 +1,4 @@
-//! One place for two shards: never two jobs in it, and none lost.
+//! One place for two shards, or two: never more jobs than places, and no place lost.
 //!
 //! The main thread has the first shard, another thread the second.
 
@@ -16,7 +16,7 @@ fn one_place() -> (Timer, ManualClock) {
     built(|builder| builder.shards(2).limit(1))
 }
 
-/// Schedules a job that is not due: whether there was a place for it. If so it is the only one.
+/// Schedules a job that is not due: whether there was a place for it, of one. If so it is the only job.
 fn schedule(timer: &Timer) -> bool {
     match timer.schedule_after(9 * SECOND, || ()) {
         Ok(_) => {
@@ -78,6 +78,23 @@ fn place_of_a_job_that_two_threads_cancel_is_free_once() {
         assert!(is_cancelled != others);
         assert!(is_scheduled, "the place was free");
         assert_one_place(&timer, 1);
+    });
+}
+
+/// Places that come back, or go, at the same time are all counted.
+#[test]
+fn places_that_two_shards_free_at_once_are_free() {
+    model(|| {
+        let (timer, _clock) = built(|builder| builder.shards(2).limit(2));
+        let [first, second] = [(); 2].map(|()| timer.schedule_after(SECOND, || ()).unwrap());
+        let other = elsewhere(&(timer.clone(), first), |(timer, handle)| {
+            assert!(handle.cancel());
+            timer.schedule_after(9 * SECOND, || ()).unwrap()
+        });
+        assert!(second.cancel());
+        assert!(other.join().unwrap().cancel());
+        let is_admitted = || timer.schedule_after(SECOND, || ()).is_ok();
+        assert_eq!([(); 3].map(|()| is_admitted()), [true, true, false]);
     });
 }
 
