@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::queue::{Once, Work};
+use super::queue::{Entry, Once, Work};
 use super::trace::swallow_panic;
 use super::{Job, Reason, Refused, Shutdown, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
@@ -70,7 +70,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(timer: Timer) -> Self {
-        let shards = timer.shards().all().iter();
+        let shards = timer.shards().all.iter();
         let maps = shards.map(|_| Arc::new(KeyMap(Mutex::default()))).collect();
         Self { timer, hasher: RandomState::new(), maps }
     }
@@ -108,16 +108,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// [`Refused`] after a shutdown, and over the [limit](super::Builder::limit) unless it replaces a live job. It
     /// hands the job back, and the key keeps the one it had.
-    ///
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// let instant = Instant::now() + Duration::from_secs(60);
-    /// assert!(!sessions.set_at("ann", instant, || ())?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn set_at<F>(&self, key: K, instant: Instant, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -168,17 +158,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// As [`set_after`](KeyedTimer::set_after).
-    ///
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let leases = KeyedTimer::new(Timer::new()?);
-    /// let end = Instant::now() + Duration::from_secs(60);
-    /// assert!(!leases.reschedule_or_set_at("lease", end, || ())?);
-    /// assert!(leases.reschedule_or_set_at("lease", end + Duration::from_secs(60), || ())?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reschedule_or_set_at<F>(&self, key: K, instant: Instant, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -213,8 +192,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         let number = self.number(&key);
         let map = &self.maps[number];
         let registration = Some(Registration { map: Arc::clone(map), key: key.clone() });
-        let (work, shard) =
-            (Box::new(Keyed { registration, job: Once(Some(job)) }), &self.timer.shards().all()[number]);
+        let (work, shard) = (Box::new(Keyed { registration, job: Once(Some(job)) }), &self.timer.shards().all[number]);
         // Values of the user are dropped after the lock, also if a key panics.
         let (scheduled, _removed);
         let mut jobs = lock(&map.0);
@@ -224,7 +202,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
             return Ok(true);
         }
         let old = old.map(|handle| handle.key);
-        scheduled = shard.change(|queue| queue.schedule(old, deadline, work));
+        scheduled = shard.change(|queue| queue.admit(old, deadline, work, |work| Entry::job(work, deadline)));
         if let Ok((timer_key, _)) = &scheduled {
             _removed = jobs.remove_entry(&key);
             jobs.insert(key, TimerHandle { shard: Arc::clone(shard), key: *timer_key });
@@ -237,17 +215,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// Reschedules the waiting job of a key to `delay` from now. Returns whether it did. O(1).
     ///
     /// See [`TimerHandle::reschedule_after`].
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
-    /// assert!(sessions.reschedule_after("ann", Duration::from_secs(120)));
-    /// assert!(!sessions.reschedule_after("bob", Duration::from_secs(120)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn reschedule_after<Q: Eq + Hash + ?Sized>(&self, key: &Q, delay: Duration) -> bool
     where
         K: Borrow<Q>,
@@ -258,15 +225,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
 
     /// Reschedules the waiting job of a key to `instant`. Returns whether it did. O(1).
     ///
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
-    /// assert!(sessions.reschedule_at("ann", Instant::now() + Duration::from_secs(120)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// See [`TimerHandle::reschedule_after`].
     pub fn reschedule_at<Q: Eq + Hash + ?Sized>(&self, key: &Q, instant: Instant) -> bool
     where
         K: Borrow<Q>,
@@ -427,16 +386,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// [`Reason::InsideJob`] when it is called from within a job of this timer.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Shutdown, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || println!("ann has left"))?;
-    /// assert_eq!(sessions.shutdown(Shutdown::Drain)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, Reason> {
         self.timer.shutdown(how)
     }
@@ -454,23 +403,20 @@ struct Registration<K: Eq + Hash> {
     key: K,
 }
 
-impl<K: Eq + Hash> Registration<K> {
-    fn give_up(&self) {
-        let mut jobs = lock(&self.map.0);
-        // This job is not live any more; one that is has replaced it.
-        let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
-        let removed = is_over.then(|| jobs.remove_entry(&self.key));
-        drop(jobs);
-        drop(removed);
-    }
-}
-
 impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
+        let give_up = || {
+            let mut jobs = lock(&self.map.0);
+            // This job is not live any more; one that is has replaced it.
+            let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
+            let removed = is_over.then(|| jobs.remove_entry(&self.key));
+            drop(jobs);
+            drop(removed);
+        };
         // A key that panics may be what unwinds here. If it panicked again, the process would abort.
         match thread::panicking() {
-            true => swallow_panic(|| self.give_up()),
-            false => self.give_up(),
+            true => swallow_panic(give_up),
+            false => give_up(),
         }
     }
 }

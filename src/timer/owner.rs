@@ -48,7 +48,7 @@ impl Drop for Owner {
 /// The shards of a timer: a power of two. Clones are the same shards.
 #[derive(Clone)]
 pub(super) struct Shards {
-    all: Arc<[Arc<Shard>]>,
+    pub(super) all: Arc<[Arc<Shard>]>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -58,10 +58,6 @@ impl Shards {
         let (shared, places) = (Arc::new(shared), limit.map(|limit| Arc::new(Places::new(limit))));
         let shard = |_| Arc::new(Shard::new(Arc::clone(&shared), places.clone()));
         Self { all: (0..count).map(shard).collect(), shared }
-    }
-
-    pub(super) fn all(&self) -> &[Arc<Shard>] {
-        &self.all
     }
 
     /// The shard of the calling thread, which keeps it.
@@ -83,7 +79,7 @@ impl Shards {
     pub(super) fn end(&self, how: Shutdown) {
         let mut calls = lock(&self.shared.calls);
         if calls.ending.is_none() {
-            for shard in self.all() {
+            for shard in self.all.iter() {
                 shard.queue().ending = Some(how);
             }
             calls.ending = Some(how);
@@ -104,7 +100,7 @@ impl Shards {
 
     pub(super) fn stats(&self) -> TimerStats {
         let mut stats = lock(&self.shared.runs.stats).clone();
-        for shard in self.all() {
+        for shard in self.all.iter() {
             let queue = shard.queue();
             stats.scheduled += queue.scheduled;
             stats.rescheduled += queue.rescheduled;

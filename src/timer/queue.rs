@@ -64,6 +64,13 @@ pub(super) enum Entry {
     Sleep(Sleeper),
 }
 
+impl Entry {
+    /// A job that is due at `deadline`.
+    pub(super) fn job(work: AnyWork, deadline: u64) -> Self {
+        Self::Waiting(Planned { work: Some(work), deadline })
+    }
+}
+
 // A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
 // takes 10 ns longer, because the copy of the entry then waits for a byte that was just written.
 const _: () = assert!(size_of::<Entry>() <= 4 * size_of::<u64>());
@@ -101,17 +108,6 @@ impl Queue {
         self.scheduled += 1;
         // Made in place: a copy would wait for the writes before it.
         Ok((self.wheel.schedule_with(deadline, |_| entry(what)), replaced))
-    }
-
-    /// As `admit`, for a job.
-    #[inline]
-    pub(super) fn schedule<W: Work>(
-        &mut self,
-        old: Option<TimerKey>,
-        deadline: u64,
-        work: Box<W>,
-    ) -> Result<(TimerKey, Option<Entry>), Refused<Box<W>>> {
-        self.admit(old, deadline, work, |work| Entry::Waiting(Planned { work: Some(work), deadline }))
     }
 
     /// Removes an entry, and frees its place.
@@ -209,9 +205,7 @@ impl Queue {
                 // Its work or waker has been taken, so no value of the user is dropped here.
                 None => {
                     drop(due.remove());
-                    if let Some(places) = &self.places {
-                        places.free();
-                    }
+                    _ = self.places.as_ref().map(|places| places.free());
                 }
             }
         }
@@ -246,7 +240,7 @@ impl Queue {
             return Some(work);
         };
         let deadline = period.next(deadline, now);
-        *entry = Entry::Waiting(Planned { work: Some(work), deadline });
+        *entry = Entry::job(work, deadline);
         self.wheel.reschedule(key, deadline.max(earliest));
         None
     }

@@ -147,20 +147,6 @@ impl Timer {
     }
 
     /// As [`timeout`](Timer::timeout), for a task that is spawned: what it returns borrows nothing. O(1), without a lock.
-    ///
-    /// ```
-    /// use std::future::ready;
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let timer = Timer::new()?;
-    /// let task = tokio::spawn(timer.timeout_owned(Duration::from_secs(10), ready("in time")));
-    /// assert_eq!(task.await?, Ok("in time"));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn timeout_owned<F: Future>(&self, delay: Duration, future: F) -> OwnedTimeout<F> {
         OwnedTimeout { future, delay, wait: Wait::new(Arc::clone(self.shards().own()), NEVER) }
     }

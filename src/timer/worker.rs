@@ -36,7 +36,7 @@ pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<J
     // There is only one.
     let _ = shared.thread.set(thread::current());
     trace::started();
-    let heads = shards.all().iter().map(|shard| (NEVER, shard)).collect();
+    let heads = shards.all.iter().map(|shard| (NEVER, shard)).collect();
     let mut worker = Worker { shards: &shards, shared: &shared, executor, budget, heads };
     if cfg!(all(loom, test)) {
         worker.work(); // Loom tells by a panic what it has found.
@@ -110,10 +110,7 @@ impl Worker<'_> {
 
     /// Notes which shards are due to be looked at: whether any is.
     fn look(&mut self, now: u64) -> bool {
-        let is_due = |shard: &Shard| shard.wake() <= now;
-        for (time, shard) in &mut self.heads {
-            *time = if is_due(shard) { 0 } else { NEVER };
-        }
+        self.heads.iter_mut().for_each(|(time, shard)| *time = if shard.wake() <= now { 0 } else { NEVER });
         self.heads.iter().any(|(time, _)| *time == 0)
     }
 
@@ -210,7 +207,7 @@ impl Worker<'_> {
     /// Takes back all jobs that still wait, due or not, in order, and wakes the tasks that sleep.
     fn take_back(&self) -> Vec<Job> {
         let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
-        for shard in self.shards.all() {
+        for shard in self.shards.all.iter() {
             let mut left = shard.queue().wheel.len();
             // Nothing can be scheduled or moved any more, so each entry comes once among that many.
             while left > 0 {

@@ -9,7 +9,7 @@ use loom::thread::JoinHandle;
 
 use super::{Bell, Count, SECOND, built, elsewhere, model, poll, pool_with, wait_for};
 use crate::clock::{Clock, ManualClock, NEVER};
-use crate::timer::queue::Once;
+use crate::timer::queue::{Entry, Once};
 use crate::timer::{Missed, Reason, Shutdown, Timer};
 
 fn one_place() -> (Timer, ManualClock) {
@@ -161,11 +161,14 @@ fn place_of_a_series_that_is_cancelled_while_it_runs_is_free_once() {
 fn job_that_is_replaced_leaves_its_place_to_the_new_one() {
     model(|| {
         let (timer, _clock) = one_place();
-        let shard = &timer.shards().all()[0];
-        let work = || Box::new(Once(Some(|| ())));
-        let (old, _) = shard.change(|queue| queue.schedule(None, NEVER, work())).unwrap();
+        let shard = &timer.shards().all[0];
+        let admit = |old| {
+            let work = Box::new(Once(Some(|| ())));
+            shard.change(|queue| queue.admit(old, NEVER, work, |work| Entry::job(work, NEVER))).unwrap()
+        };
+        let (old, _) = admit(None);
         let other = schedule_elsewhere(&timer);
-        let (new, replaced) = shard.change(|queue| queue.schedule(Some(old), NEVER, work())).unwrap();
+        let (new, replaced) = admit(Some(old));
         assert!(replaced.is_some());
         assert!(!other.join().unwrap(), "there was no place");
         drop(shard.queue().cancel(new));
