@@ -113,19 +113,6 @@ impl ManualClock {
         lock(&self.face).now
     }
 
-    /// The time at `instant` in nanoseconds, and 0 before the origin. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{Clock, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_micros(3)), 3_000);
-    /// ```
-    pub fn deadline_at(&self, instant: Instant) -> u64 {
-        nanoseconds(instant.saturating_duration_since(self.origin))
-    }
-
     fn turn(&self, to: impl FnOnce(u64) -> u64) {
         let mut face = lock(&self.face);
         face.now = to(face.now);
@@ -151,7 +138,7 @@ impl TimeSource for ManualClock {
     }
 
     fn deadline_at(&self, instant: Instant) -> u64 {
-        self.deadline_at(instant)
+        nanoseconds(instant.saturating_duration_since(self.origin))
     }
 }
 

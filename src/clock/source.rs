@@ -68,7 +68,7 @@ pub trait TimeSource {
     /// use timer_wheel::clock::{Clock, SystemClock, TimeSource};
     ///
     /// let clock = SystemClock::new();
-    /// assert_eq!(TimeSource::deadline_at(&clock, clock.origin() + Duration::from_nanos(5)), 5);
+    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_nanos(5)), 5);
     /// ```
     fn deadline_at(&self, instant: Self::Instant) -> u64;
 }

@@ -69,23 +69,6 @@ impl SystemClock {
     pub fn now(&self) -> u64 {
         self.start_ns.saturating_add(nanoseconds(self.start.elapsed()))
     }
-
-    /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end. O(1).
-    ///
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::SystemClock;
-    ///
-    /// let clock = SystemClock::new();
-    /// let instant = Instant::now() + Duration::from_secs(1);
-    /// assert!(clock.deadline_at(instant) >= 1_000_000_000);
-    /// ```
-    pub fn deadline_at(&self, instant: Instant) -> u64 {
-        match instant.checked_duration_since(self.start) {
-            Some(later) => self.start_ns.saturating_add(nanoseconds(later)),
-            None => self.start_ns.saturating_sub(nanoseconds(self.start.duration_since(instant))),
-        }
-    }
 }
 
 impl Default for SystemClock {
@@ -102,7 +85,10 @@ impl TimeSource for SystemClock {
     }
 
     fn deadline_at(&self, instant: Instant) -> u64 {
-        self.deadline_at(instant)
+        match instant.checked_duration_since(self.start) {
+            Some(later) => self.start_ns.saturating_add(nanoseconds(later)),
+            None => self.start_ns.saturating_sub(nanoseconds(self.start.duration_since(instant))),
+        }
     }
 }
 
