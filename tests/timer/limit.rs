@@ -232,21 +232,21 @@ fn future_frees_its_place_once_when_it_fires_ends_or_is_dropped() {
 
 #[test]
 fn job_that_replaces_that_of_its_key_has_its_place() {
-    for shards in [1, 4] {
-        let bench = with_one_place(|builder| builder.shards(shards));
+    for (shards, limit) in [(1, 1), (4, 1), (4, 3)] {
+        let bench = Bench::with(|builder| builder.shards(shards).limit(limit));
         let keyed = KeyedTimer::new(bench.timer.clone());
         for number in 0..3 {
             assert_eq!(keyed.set_after("key", SECOND, bench.log.job(number)).ok(), Some(number > 0));
-            assert_taken(&bench);
+            assert_places(&bench.timer, limit - 1);
         }
         bench.advance(SECOND);
-        assert_free(&bench);
+        assert_places(&bench.timer, limit);
         keyed.set_after("key", SECOND, bench.log.job(9)).unwrap();
         assert!(keyed.remove("key"));
-        assert_free(&bench);
+        assert_places(&bench.timer, limit);
         keyed.set_after("key", SECOND, bench.log.job(9)).unwrap();
         assert_eq!(keyed.clear(), 1);
-        assert_free(&bench);
+        assert_places(&bench.timer, limit);
         assert_eq!(bench.log.read(), [2]);
     }
 }

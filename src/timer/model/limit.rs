@@ -154,14 +154,14 @@ fn place_of_a_series_that_is_cancelled_while_it_runs_is_free_once() {
     });
 }
 
-/// As a job that replaces that of its key. The shard is named here, because a hash would choose another each time.
+/// As a job that replaces that of its key, in the shard of this thread: a hash would choose another one each time.
 ///
 /// The other thread must not get the place in between.
 #[test]
 fn job_that_is_replaced_leaves_its_place_to_the_new_one() {
     model(|| {
         let (timer, _clock) = one_place();
-        let shard = &timer.shards().all[0];
+        let shard = timer.shards().own();
         let admit = |old| {
             let work = Box::new(Once(Some(|| ())));
             shard.change(|queue| queue.admit(old, NEVER, work, |work| Entry::job(work, NEVER))).unwrap()
