@@ -41,9 +41,9 @@
 // key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
 // write, unless there is a limit: lock, counts and references are those of the shard.
 //
-// *A limit* is one count of free places for all shards. An entry has a place for as long as it is in a wheel: the call that
-// inserts it takes one, in one step or not at all, and the call that removes it frees it, both under the lock of its shard. A job
-// that replaces that of its key has the place of that one, which is never free in between.
+// *A limit* is one count of free places for all shards. An entry has a place for as long as it is in a wheel: the
+// call that inserts it takes one, in one step or not at all, and the call that removes it frees it, both under the
+// lock of its shard. A job that replaces that of its key has the place of that one, which is never free in between.
 //
 // *Waiting, handed out, running.* The thread takes due jobs in pieces: a lock is held for at most
 // `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to

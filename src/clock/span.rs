@@ -48,8 +48,8 @@ pub const fn after(time: u64, delay: Duration) -> u64 {
     time.saturating_add(nanoseconds(delay))
 }
 
-/// When the tick after `last` is due at a fixed rate, if those that were due by `now` are left out: the first time after
-/// `now`, and after `last`, that is whole periods after `last`. A period of zero panics.
+/// When the tick after `last` is due at a fixed rate, if those that were due by `now` are left out: the first time
+/// after `now`, and after `last`, that is whole periods after `last`. A period of zero panics.
 #[cfg(any(feature = "local", feature = "timer"))]
 pub(crate) const fn next_tick(last: u64, period_ns: u64, now: u64) -> u64 {
     let periods = (now.saturating_sub(last) / period_ns).saturating_add(1);

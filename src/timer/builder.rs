@@ -249,8 +249,8 @@ impl Builder {
     /// the job back. By default there is no limit.
     ///
     /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
-    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. All threads then write one count, also
-    /// those with different [shards](Builder::shards).
+    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. All threads then write one
+    /// count, also those with different [shards](Builder::shards).
     ///
     /// [`Reason::Full`]: super::Reason::Full
     ///

@@ -68,8 +68,7 @@ impl Shards {
 
     /// The time at which the thread must look at one of them.
     pub(super) fn wake(&self) -> u64 {
-        let wakes = self.all.iter().map(|shard| shard.wake());
-        wakes.fold(u64::MAX, u64::min)
+        self.all.iter().map(|shard| shard.wake()).fold(u64::MAX, u64::min)
     }
 
     /// Closes all shards to new jobs. The first call decides how the timer ends.

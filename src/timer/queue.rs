@@ -16,7 +16,7 @@ use crate::{Budget, TimerKey, Wheel};
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) wheel: Wheel<Entry>,
-    /// Of all shards of the timer; `None` without a limit.
+    /// The free places for the entries of all shards; `None` without a limit.
     pub(super) places: Option<Arc<Places>>,
     /// Jobs whose only run has begun: they have left the wheel. Modulo 2^32 where a `usize` has 32 bits.
     pub(super) begun: usize,
@@ -31,10 +31,11 @@ pub(super) struct Queue {
     pub(super) served_by: u64,
 }
 
-/// How many more jobs and sleeps a timer with a limit may hold, in all its shards.
+/// The number of free places: how many more jobs and sleeps a timer with a limit may hold, in all its shards.
 ///
-/// Invariant: this many and the entries in all wheels together are never more than the limit. So a place is taken before an
-/// entry comes into a wheel, and freed after it has left. An entry that replaces another has the place of that one.
+/// Invariant: this many and the entries in all wheels together are never more than the limit. So a place is taken
+/// before an entry comes into a wheel, and freed after it has left. An entry that replaces another has the place of
+/// that one.
 pub(super) struct Places(AtomicUsize);
 
 impl Places {
@@ -42,7 +43,8 @@ impl Places {
         Self(AtomicUsize::new(limit))
     }
 
-    /// Takes a place; `false` if there is none. Who gets the place of an entry sees that the entry has left.
+    /// Takes a place; `false` if there is none. The caller that gets the place of an entry sees that the entry has
+    /// left.
     fn take(&self) -> bool {
         self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
@@ -87,8 +89,8 @@ pub(super) struct Planned {
 impl Queue {
     /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
     ///
-    /// If the entry of `old` is live, the new one replaces it and has its place, which is never free in between: another shard
-    /// might take it.
+    /// If the entry of `old` is live, the new one replaces it and has its place, which is never free in between:
+    /// another shard might take it.
     #[inline]
     pub(super) fn admit<T>(
         &mut self,
