@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::io::{self, Read, Write};
+use std::panic;
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,6 +130,13 @@ struct WorkerArgs {
 }
 
 pub fn main() -> ExitCode {
+    let say = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        // A damaged file makes redb panic, of which the store says one line.
+        if !panic.location().is_some_and(|at| at.file().contains("/redb-")) {
+            say(panic);
+        }
+    }));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

@@ -1,5 +1,6 @@
 //! Jobs in a file of redb, which one process has open. What others may ask of that process is a service.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -10,8 +11,10 @@ use redb::{
 };
 use tarpc::context::Context;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::backlog::Backlog;
+use super::shared::Jobs;
 use super::{Claim, Job, Layout, Lease, News, Row};
 use crate::error::{Error, Result};
 
@@ -32,22 +35,6 @@ const CACHE: usize = 64 << 20;
 /// How many requests share a transaction, at most, so that the first of them does not wait for long.
 const GROUP: usize = 256;
 
-/// As [`Store`](super::Store) has it, but for the news.
-#[tarpc::service]
-pub(super) trait Jobs {
-    async fn layout() -> String;
-    async fn put(jobs: Vec<Job>) -> Result<u64>;
-    async fn cancel(part: u32, id: u64) -> Result<bool>;
-    async fn scan(part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>>;
-    async fn claim(part: u32, rows: Vec<Row>, until: u64) -> Result<Vec<Claim>>;
-    async fn settle(part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()>;
-    async fn leases() -> Result<Vec<Lease>>;
-    async fn lease(wanted: Vec<Lease>) -> Result<Vec<bool>>;
-    async fn count(part: u32) -> Result<u64>;
-    async fn next_news() -> u64;
-    async fn news_since(number: u64) -> Option<(u64, Vec<News>)>;
-}
-
 type Work = Box<dyn FnOnce(&mut Tables<'_>) -> Faulty<()> + Send>;
 type Asked = (Work, oneshot::Sender<Result<()>>);
 type Faulty<T> = std::result::Result<T, StorageError>;
@@ -59,21 +46,33 @@ pub(super) struct File {
     layout: Layout,
     writes: mpsc::Sender<Asked>,
     news: Backlog,
+    /// After a fault redb answers nothing more until the file is opened anew.
+    pub(super) broken: CancellationToken,
+}
+
+/// Asks redb, which panics where a file is damaged.
+fn guarded<T, E: std::error::Error>(ask: impl FnOnce() -> std::result::Result<T, E>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(ask)) {
+        Ok(answer) => answer.map_err(Error::store),
+        Err(_) => Err(Error::Refused("the file is damaged".to_owned())),
+    }
 }
 
 impl File {
     /// Opens the file, or makes it. `None` if another process has it open.
     pub(super) fn open(path: &Path, layout: Layout) -> Result<Option<Self>> {
-        let database = match Database::builder().set_cache_size(CACHE).create(path) {
+        let opened = guarded(|| Ok::<_, Fault>(Database::builder().set_cache_size(CACHE).create(path)))?;
+        let database = match opened {
             Ok(database) => Arc::new(database),
             Err(DatabaseError::DatabaseAlreadyOpen) => return Ok(None),
             Err(error) => return Err(Error::refused(error)),
         };
-        layout.check(&lay_out(&database, layout).map_err(Error::refused)?)?;
+        let found = guarded(|| Ok::<_, Fault>(lay_out(&database, layout)))?.map_err(Error::refused)?;
+        layout.check(&found)?;
         let (writes, asked) = mpsc::channel();
-        let file = Self { database, layout, writes, news: Backlog::default() };
-        let (database, news) = (Arc::clone(&file.database), file.news.clone());
-        thread::spawn(move || write_all(&database, &asked, &news));
+        let file = Self { database, layout, writes, news: Backlog::default(), broken: CancellationToken::new() };
+        let (database, news, broken) = (Arc::clone(&file.database), file.news.clone(), file.broken.clone());
+        thread::spawn(move || write_all(&database, &asked, &news, &broken));
         Ok(Some(file))
     }
 
@@ -94,8 +93,9 @@ impl File {
         work: impl FnOnce(&ReadTransaction) -> std::result::Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         let database = Arc::clone(&self.database);
-        let read = tokio::task::spawn_blocking(move || work(&database.begin_read()?));
-        read.await.map_err(Error::store)?.map_err(Error::store)
+        let read = tokio::task::spawn_blocking(move || guarded(|| work(&database.begin_read()?)));
+        let answer = read.await.map_err(Error::store)?;
+        answer.inspect_err(|_| self.broken.cancel())
     }
 }
 
@@ -116,12 +116,16 @@ fn lay_out(database: &Database, layout: Layout) -> std::result::Result<String, F
 }
 
 /// Writes until nobody can ask any more. What was asked for meanwhile goes into one transaction.
-fn write_all(database: &Database, asked: &mpsc::Receiver<Asked>, news: &Backlog) {
+fn write_all(database: &Database, asked: &mpsc::Receiver<Asked>, news: &Backlog, broken: &CancellationToken) {
     while let Ok(first) = asked.recv() {
         let others = asked.try_iter().take(GROUP - 1);
         let (works, tells): (Vec<_>, Vec<_>) = std::iter::once(first).chain(others).unzip();
-        let written = write(database, works).map(|told| news.tell(&told)).map_err(Error::store);
+        let written = guarded(|| write(database, works)).map(|told| news.tell(&told));
+        let failed = written.is_err();
         tells.into_iter().for_each(|tell| _ = tell.send(written.clone()));
+        if failed {
+            broken.cancel();
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::redb::{File, Jobs, JobsClient, JobsRequest, JobsResponse};
+use super::redb::File;
 use super::{Claim, Job, Layout, Lease, News, Row, Store};
 use crate::error::{Error, Result};
 
@@ -32,6 +32,22 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// The longest message: a hundred claims with their payloads are below.
 const MAX_MESSAGE: usize = 64 << 20;
+
+/// As [`Store`](super::Store) has it, but for the news.
+#[tarpc::service]
+pub(super) trait Jobs {
+    async fn layout() -> String;
+    async fn put(jobs: Vec<Job>) -> Result<u64>;
+    async fn cancel(part: u32, id: u64) -> Result<bool>;
+    async fn scan(part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>>;
+    async fn claim(part: u32, rows: Vec<Row>, until: u64) -> Result<Vec<Claim>>;
+    async fn settle(part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()>;
+    async fn leases() -> Result<Vec<Lease>>;
+    async fn lease(wanted: Vec<Lease>) -> Result<Vec<bool>>;
+    async fn count(part: u32) -> Result<u64>;
+    async fn next_news() -> u64;
+    async fn news_since(number: u64) -> Option<(u64, Vec<News>)>;
+}
 
 pub struct Shared {
     path: PathBuf,
@@ -102,7 +118,10 @@ impl Shared {
         let serving = tokio::spawn(async move {
             let guests = listener.filter_map(|guest| ready(guest.ok()));
             let guests = guests.for_each_concurrent(None, |guest| serve(file.clone(), guest));
-            tokio::join!(serve(file.clone(), far), guests);
+            tokio::select! {
+                _ = async { tokio::join!(serve(file.clone(), far), guests) } => {}
+                () = file.broken.cancelled() => {} // whoever asks next opens the file
+            }
         });
         Ok(Link::new(near, Some(AbortOnDropHandle::new(serving))))
     }

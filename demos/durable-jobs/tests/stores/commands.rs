@@ -1,5 +1,6 @@
 //! The commands as a user types them.
 
+use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
 use durable_jobs::store::{MAX_NUMBER, MAX_PAYLOAD};
@@ -109,4 +110,45 @@ fn bad_input_is_refused_in_one_line() {
     assert!(!std::path::Path::new("jobs.redb").exists(), "what is refused leaves nothing behind");
     assert_eq!(run(&["cancel", &beyond, "--store", &name]).0, 1);
     assert!(run(&["status", "--store", &name]).1.ends_with("\n1 jobs\n"));
+}
+
+/// A limit on the length of the file makes a write fail, as a full disk does.
+#[test]
+fn file_is_opened_anew_after_a_write_has_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    let program = env!("CARGO_BIN_EXE_durable-jobs");
+    let script = format!("trap '' XFSZ; ulimit -f 16384; exec {program} worker --lifeline --store {name}");
+    let mut holder = Command::new("sh");
+    let mut holder = holder.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = [0; 6];
+    holder.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    let put = |payload: &str, copies: &str| run(&["put", payload, "--in", "1h", "--copies", copies, "--store", &name]);
+    let (status, _, err) = put(&"x".repeat(60_000), "300");
+    assert!(status == 1 && err.lines().count() == 1, "{err}");
+    let put_again = (0..50).map(|_| put("x", "1").0).find(|status| *status == 0);
+    assert_eq!(put_again, Some(0), "the holder opens the file anew");
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+}
+
+#[test]
+fn damaged_file_is_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    assert_eq!(run(&["put", "x", "--in", "1h", "--copies", "3000", "--store", &name]).0, 0);
+    let whole = std::fs::read(&name).unwrap();
+    let mut refused = 0;
+    for page in (0..whole.len()).step_by(1 << 12) {
+        let mut damaged = whole.clone();
+        damaged[page..(page + 4096).min(whole.len())].fill(0xff);
+        if damaged == whole || whole[page..].iter().take(4096).all(|byte| *byte == 0) {
+            continue;
+        }
+        std::fs::write(&name, damaged).unwrap();
+        let (status, _, err) = run(&["status", "--store", &name]);
+        assert!(status == 0 || status == 2 && err.lines().count() == 1, "page {page}: {status}, {err}");
+        refused += usize::from(status == 2);
+    }
+    assert!(refused > 3, "{refused} were refused");
 }
