@@ -1,9 +1,9 @@
 //! The command line.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::panic;
 use std::process::{ExitCode, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,11 +12,13 @@ use clap::{Args, Parser, Subcommand, value_parser};
 use comfy_table::{CellAlignment, Table, presets};
 use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::compare;
-use crate::demo::{self, Wishes};
+use crate::demo::{self, Wishes, lock};
 use crate::error::{Error, Result};
+use crate::output::print;
 use crate::store::postgres::{Postgres, STATEMENTS};
 use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Shards};
 use crate::worker::{self, Deliver, Delivery, Settings};
@@ -103,7 +105,8 @@ struct PutArgs {
 #[derive(Args, Debug)]
 struct WorkerArgs {
     /// A program to run for each job, with its payload on standard input, and JOB_ID and JOB_ATTEMPT in the environment. If
-    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, payload]
+    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, and the payload with \\n and
+    /// \\xff for what is no printable ASCII]
     #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
     exec: Vec<String>,
     /// How long a job may take. After a worker has died, its jobs are run by others that long after it had claimed them
@@ -219,10 +222,7 @@ async fn put(stores: &StoreArgs, args: PutArgs) -> Result<()> {
         bar.inc(to - from);
     }
     bar.finish_and_clear();
-    if args.copies == 1 {
-        print(&format!("{first_id}\n"));
-    }
-    Ok(())
+    if args.copies == 1 { print(&format!("{first_id}\n")) } else { Ok(()) }
 }
 
 /// A time as people write it, from so many milliseconds to a day.
@@ -245,12 +245,19 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         clock: clock.clone(),
     };
     let shards = stores.open().await?;
+    // The first line that could not be written. It ends the worker, as no other could be.
+    let (fault, failed) = (Arc::new(Mutex::new(None)), CancellationToken::new());
+    let (first, stopping) = (Arc::clone(&fault), failed.clone());
     let deliver: Deliver = match args.exec.is_empty() {
         true => Arc::new(move |job: Delivery| {
-            let line =
-                format!("{} {} {} {}\n", job.id, job.attempt, clock.now_us(), String::from_utf8_lossy(&job.payload));
-            print(&line);
-            std::future::ready(true).boxed()
+            // Escaped, so that a payload is no line of its own.
+            let (now, payload) = (clock.now_us(), job.payload.escape_ascii());
+            let printed = print(&format!("{} {} {now} {payload}\n", job.id, job.attempt));
+            if let Err(error) = &printed {
+                lock(&first).get_or_insert(error.clone());
+                stopping.cancel();
+            }
+            std::future::ready(printed.map_err(|error| error.to_string())).boxed()
         }),
         false => Arc::new(move |job: Delivery| execute(args.exec.clone(), job).boxed()),
     };
@@ -258,11 +265,12 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         let (mut stdin, mut nowhere) = (tokio::io::stdin(), tokio::io::sink());
         tokio::select! {
             () = interrupt() => {}
+            () = failed.cancelled() => {}
             _ = tokio::io::copy(&mut stdin, &mut nowhere), if args.lifeline => {}
         }
     };
     if args.lifeline {
-        print("ready\n");
+        print("ready\n")?;
     }
     if let Some(every) = args.poll {
         let store = Postgres::open(&stores.names[0], shards.stores[0].0, !stores.no_news).await?;
@@ -270,28 +278,29 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
     } else {
         worker::run(&shards, settings, deliver, stop).await?;
     }
+    if let Some(error) = lock(&fault).take() {
+        return Err(error);
+    }
     if args.lifeline {
-        print(&format!("statements {}\n", STATEMENTS.load(Ordering::Relaxed)));
+        print(&format!("statements {}\n", STATEMENTS.load(Ordering::Relaxed)))?;
     }
     Ok(())
 }
 
 /// Runs a program for a job. It is killed if the job is given up.
-async fn execute(program: Vec<String>, job: Delivery) -> bool {
+async fn execute(program: Vec<String>, job: Delivery) -> std::result::Result<(), String> {
     let mut command = tokio::process::Command::new(&program[0]);
     command.args(&program[1..]).env("JOB_ID", job.id.to_string()).env("JOB_ATTEMPT", job.attempt.to_string());
     let mut child = match command.stdin(Stdio::piped()).kill_on_drop(true).spawn() {
         Ok(child) => child,
-        Err(error) => {
-            eprintln!("durable-jobs: {}: {error}", program[0]);
-            return false;
-        }
+        Err(error) => return Err(format!("{}: {error}", program[0])),
     };
     if let Some(mut stdin) = child.stdin.take() {
         // A program need not read it.
         let _ = stdin.write_all(&job.payload).await;
     }
-    child.wait().await.is_ok_and(|status| status.success())
+    let status = child.wait().await.map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", program[0])) }
 }
 
 async fn status(shards: &Shards) -> Result<()> {
@@ -313,14 +322,7 @@ async fn status(shards: &Shards) -> Result<()> {
     }
     rows.sort_unstable();
     table.add_rows(rows.into_iter().map(|row| row.1));
-    print(&format!("{}\n{all} jobs\n", table.trim_fmt()));
-    Ok(())
-}
-
-/// Prints to standard output. If nobody listens any more, there is nothing left to be told.
-pub fn print(text: &str) {
-    let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    print(&format!("{}\n{all} jobs\n", table.trim_fmt()))
 }
 
 /// Ready at an interrupt, or at a request to terminate.

@@ -9,11 +9,12 @@ use comfy_table::{CellAlignment, Table, presets};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_postgres::{Client, NoTls};
 
-use crate::cli::{StoreArgs, print, span};
+use crate::cli::{StoreArgs, span};
 use crate::clock::Clock;
 use crate::demo::{self, Worker, lock};
 use crate::error::{Error, Result};
 use crate::ledger;
+use crate::output::print;
 use crate::store::postgres::Postgres;
 use crate::store::{Layout, Store};
 
@@ -58,7 +59,7 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     let store = Postgres::open(name, layout, true).await?;
     let program = std::env::current_exe().map_err(Error::refused)?;
     let jobs = wishes.rate * wishes.over.as_secs();
-    print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", humantime::format_duration(wishes.over)));
+    print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", humantime::format_duration(wishes.over)))?;
     let mut table = Table::new();
     let heads = ["", "deleted rows", "p50", "p99", "max", "statements/s", "worker CPU", "server CPU"];
     table.load_preset(presets::NOTHING).set_header(heads);
@@ -90,8 +91,7 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
         }
     }
     bar.finish_and_clear();
-    print(&format!("{}\n", table.trim_fmt()));
-    Ok(())
+    print(&format!("{}\n", table.trim_fmt()))
 }
 
 /// Takes jobs by asking for them every so often, until the future ends.
@@ -110,8 +110,9 @@ pub async fn poll(store: &Postgres, every: Duration, lease: Duration, clock: &Cl
                 let mut ends = Vec::new();
                 for job in &taken {
                     let (id, attempt) = (job.get::<_, i64>(0), job.get::<_, i32>(1));
-                    print(&format!("{id} {attempt} {} demo\n", clock.now_us()));
-                    ends.push(((until, id as u64), None));
+                    if print(&format!("{id} {attempt} {} demo\n", clock.now_us())).is_ok() {
+                        ends.push(((until, id as u64), None));
+                    }
                 }
                 let settled = store.settle(0, &ends).await;
                 if settled.is_err() || taken.len() < BATCH {

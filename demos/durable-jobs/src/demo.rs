@@ -12,10 +12,11 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::cli::{StoreArgs, print, span};
+use crate::cli::{StoreArgs, span};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
+use crate::output::print;
 use crate::store::{MAX_NUMBER, Shards};
 
 const BEAT: Duration = Duration::from_millis(50);
@@ -50,7 +51,7 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let began = Instant::now();
     let tell = |bar: &ProgressBar, what: String| {
-        bar.suspend(|| print(&format!("{:8.2} s  {what}\n", began.elapsed().as_secs_f64())));
+        bar.suspend(|| print(&format!("{:8.2} s  {what}\n", began.elapsed().as_secs_f64())))
     };
 
     // The first worker opens the file, if it is one, and serves it to the others. It is the one that is killed.
@@ -60,24 +61,23 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     let shards = stores.open().await?;
     check_empty(&shards).await?;
     let bar = bar("jobs", wishes.jobs);
-    tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")));
-    tell(&bar, format!("{} jobs are due over {}", wishes.jobs, humantime::format_duration(wishes.over)));
+    tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")))?;
+    tell(&bar, format!("{} jobs are due over {}", wishes.jobs, humantime::format_duration(wishes.over)))?;
     let putting = tokio::spawn(put(shards.clone(), wishes.jobs, wishes.over, Arc::clone(&ledger)));
     wait_for(&ledger, wishes.jobs, wishes.over / 2, &bar).await;
     victim.kill().await;
-    tell(&bar, "one worker is killed; the other takes its partitions when the leases end".to_owned());
+    tell(&bar, "one worker is killed; the other takes its partitions when the leases end".to_owned())?;
     let all = wait_for(&ledger, wishes.jobs, wishes.over / 2 + PATIENCE, &bar).await;
-    tell(&bar, if all { "all jobs were run" } else { "not all jobs were run in time" }.to_owned());
+    tell(&bar, if all { "all jobs were run" } else { "not all jobs were run in time" }.to_owned())?;
     putting.abort();
     survivor.stop().await;
     bar.finish_and_clear();
     let verdict = lock(&ledger).verdict()?;
-    print(&format!("\n{verdict}\n"));
-    Ok(())
+    print(&format!("\n{verdict}\n"))
 }
 
-pub fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
-    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn lock<T>(it: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A progress bar on standard error, if that is a terminal.

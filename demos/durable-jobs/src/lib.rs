@@ -10,6 +10,7 @@ pub mod compare;
 pub mod demo;
 pub mod error;
 pub mod ledger;
+pub mod output;
 pub mod store;
 pub mod tenure;
 pub mod worker;

@@ -71,8 +71,8 @@ pub struct Delivery {
     pub until: u64,
 }
 
-/// Does a job. False if it is to be done again later.
-pub type Deliver = Arc<dyn Fn(Delivery) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Does a job. If it fails it is done again later; the error is a line.
+pub type Deliver = Arc<dyn Fn(Delivery) -> BoxFuture<'static, std::result::Result<(), String>> + Send + Sync>;
 
 enum Event {
     News(News),
@@ -258,8 +258,10 @@ async fn end_of(context: &Context, row: Row, delivery: Delivery, end: Instant) -
     }
     let delivered = std::panic::AssertUnwindSafe((context.deliver)(delivery)).catch_unwind();
     match timeout(left, delivered).await {
-        Ok(Ok(true)) => (row, End::Done),
-        Ok(_) => {
+        Ok(Ok(Ok(()))) => (row, End::Done),
+        Ok(failed) => {
+            let why = failed.unwrap_or_else(|_| Err("it panicked".to_owned())).err().unwrap_or_default();
+            eprintln!("durable-jobs: job {}, attempt {attempt}: {why}", row.1);
             let backoff = FIRST_BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(20)).min(LONGEST_BACKOFF);
             (row, End::Later(clock.now_ms().saturating_add(backoff.as_millis() as u64)))
         }

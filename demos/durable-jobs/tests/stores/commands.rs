@@ -1,7 +1,8 @@
 //! The commands as a user types them.
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use durable_jobs::store::{MAX_NUMBER, MAX_PAYLOAD};
 
@@ -37,6 +38,53 @@ fn commands_do_what_they_say() {
     assert!(on_store(&["status"]).1.ends_with("\n2501 jobs\n"));
 }
 
+/// Starts a worker and waits until it has stopped by itself. Answers what it says.
+fn work_until_it_fails(name: &str, stdout: Stdio) -> (i32, String) {
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    worker.args(["worker", "--store", name]).stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
+    let mut worker = worker.spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while worker.try_wait().unwrap().is_none() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = worker.kill();
+    let Output { status, stderr, .. } = worker.wait_with_output().unwrap();
+    (status.code().unwrap_or(-1), String::from_utf8(stderr).unwrap())
+}
+
+/// A job whose line cannot be written was not done.
+#[test]
+fn worker_stops_where_its_lines_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    assert_eq!(run(&["put", "x", "--copies", "100", "--store", &name]).0, 0);
+    let (reader, pipe) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let outputs = full.into_iter().map(Stdio::from).chain([Stdio::from(pipe)]);
+    for output in outputs {
+        let (status, err) = work_until_it_fails(&name, output);
+        assert_eq!((status, err.lines().last().unwrap().contains("standard output: ")), (1, true), "{err}");
+        assert!(run(&["status", "--store", &name]).1.ends_with("\n100 jobs\n"));
+    }
+}
+
+/// A payload with the end of a line is one line.
+#[test]
+fn worker_escapes_payloads() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    assert_eq!(run(&["put", "one\ntwo \\ é", "--id", "7", "--store", &name]).0, 0);
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    worker.args(["worker", "--store", &name]).stdout(Stdio::piped()).stdin(Stdio::null());
+    let mut worker = worker.spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(worker.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert!(line.starts_with("7 1 ") && line.ends_with(" one\\ntwo \\\\ \\xc3\\xa9\n"), "{line:?}");
+}
+
 #[test]
 fn worker_runs_programs_and_tries_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -50,10 +98,10 @@ fn worker_runs_programs_and_tries_again() {
     worker.args(["worker", "--lifeline", "--store", &name, "--exec", "sh", "-c", &script]).stdin(Stdio::piped());
     let mut worker = worker.stdout(Stdio::null()).spawn().unwrap();
     let lines = || std::fs::read_to_string(&out).unwrap_or_default().lines().count();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(60);
     while lines() < 4 {
-        assert!(std::time::Instant::now() < end, "{} lines", lines());
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(Instant::now() < end, "{} lines", lines());
+        std::thread::sleep(Duration::from_millis(20));
     }
     drop(worker.stdin.take());
     assert!(worker.wait().unwrap().success());

@@ -113,7 +113,7 @@ impl Trial {
         Running { clock, stop, task }
     }
 
-    async fn deliver(self, job: Delivery, weak: bool) -> bool {
+    async fn deliver(self, job: Delivery, weak: bool) -> std::result::Result<(), String> {
         let fate = if weak { rand::random_range(0..100) } else { 50 };
         let (fails, panics) = (fate < 5, fate >= 98);
         {
@@ -140,7 +140,7 @@ impl Trial {
         }
         assert!(!panics, "a job panics, as it should now and then");
         sleep(Duration::from_millis(rand::random_range(0..5))).await;
-        !fails
+        if fails { Err("it fails".to_owned()) } else { Ok(()) }
     }
 
     /// Waits until all jobs were done and the store is empty.
