@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::panic;
 use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::error::ErrorKind;
@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::args::{StoreArgs, span};
 use crate::clock::Clock;
 use crate::compare;
 use crate::demo::{self, Wishes, lock};
@@ -44,6 +45,8 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Action {
+    /// Makes the tables of PostgreSQL, which wants the right to; all other commands only read and write them
+    Migrate,
     /// Inserts a job, and prints its id
     Put(PutArgs),
     /// Removes a job
@@ -56,29 +59,6 @@ enum Action {
     Demo(Wishes),
     /// Runs a load on an empty PostgreSQL by polling and by the window, and tells how late jobs were and what it took
     Compare(compare::Wishes),
-}
-
-#[derive(Args, Debug)]
-pub struct StoreArgs {
-    /// A file of redb, or postgres://USER@HOST/DATABASE. With several, each has its share of the partitions, and all
-    /// commands must name them in the same order [default: jobs.redb, and for the demo a file of its own]
-    #[arg(long = "store", global = true, value_name = "STORE")]
-    pub names: Vec<String>,
-    /// Partitions in all stores. It cannot be changed later
-    #[arg(long, global = true, default_value_t = 16, value_parser = value_parser!(u32).range(1..=4096))]
-    pub partitions: u32,
-    /// Neither send nor listen to notifications, which some relatives of PostgreSQL do not know; then workers want a short
-    /// --reload
-    #[arg(long, global = true)]
-    pub no_news: bool,
-}
-
-impl StoreArgs {
-    pub async fn open(&self) -> Result<Shards> {
-        let default = ["jobs.redb".to_owned()];
-        let names = if self.names.is_empty() { &default[..] } else { &self.names };
-        Shards::open(names, self.partitions, !self.no_news).await
-    }
 }
 
 #[derive(Args, Debug)]
@@ -171,6 +151,7 @@ pub fn main() -> ExitCode {
 
 async fn run(Cli { action, stores }: Cli) -> Result<()> {
     match action {
+        Action::Migrate => stores.make().await.map(drop),
         Action::Put(args) => put(&stores, args).await,
         Action::Cancel { id } => match id <= MAX_NUMBER && stores.open().await?.cancel(id).await? {
             true => Ok(()),
@@ -225,14 +206,6 @@ async fn put(stores: &StoreArgs, args: PutArgs) -> Result<()> {
     if args.copies == 1 { print(&format!("{first_id}\n")) } else { Ok(()) }
 }
 
-/// A time as people write it, from so many milliseconds to a day.
-pub fn span(text: &str, least_ms: u64) -> std::result::Result<Duration, String> {
-    let least = Duration::from_millis(least_ms);
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    let is_allowed = (least..=Duration::from_secs(86_400)).contains(&time);
-    is_allowed.then_some(time).ok_or_else(|| format!("from {} to 1day", humantime::format_duration(least)))
-}
-
 async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
     let clock = Clock::default();
     let settings = Settings {
@@ -273,7 +246,7 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         print("ready\n")?;
     }
     if let Some(every) = args.poll {
-        let store = Postgres::open(&stores.names[0], shards.stores[0].0, !stores.no_news).await?;
+        let store = Postgres::open(&stores.names[0], shards.stores[0].0, &stores.options(false)).await?;
         compare::poll(&store, every, settings.lease, &settings.clock, stop).await;
     } else {
         worker::run(&shards, settings, deliver, stop).await?;

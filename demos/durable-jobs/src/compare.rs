@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_postgres::{Client, NoTls};
 
-use crate::cli::{StoreArgs, span};
+use crate::args::{StoreArgs, span};
 use crate::clock::Clock;
 use crate::demo::{self, Worker, lock};
 use crate::error::{Error, Result};
@@ -52,11 +52,11 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     if !name.starts_with("postgres") {
         return Err(Error::Refused(format!("{name}: it wants postgres://...")));
     }
-    let stores = StoreArgs { names: vec![name.clone()], partitions: 1, ..*stores };
-    let shards = stores.open().await?;
+    let stores = StoreArgs { names: vec![name.clone()], partitions: 1, ..stores.clone() };
+    let shards = stores.make().await?;
     demo::check_empty(&shards).await?;
     let layout = Layout { partitions: 1, shard: 0, shards: 1 };
-    let store = Postgres::open(name, layout, true).await?;
+    let store = Postgres::open(name, layout, &stores.options(false)).await?;
     let program = std::env::current_exe().map_err(Error::refused)?;
     let jobs = wishes.rate * wishes.over.as_secs();
     print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", humantime::format_duration(wishes.over)))?;

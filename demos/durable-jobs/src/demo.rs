@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::cli::{StoreArgs, span};
+use crate::args::{StoreArgs, span};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -47,7 +47,8 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     if names.is_empty() {
         names.push(directory.path().join("jobs.redb").display().to_string());
     }
-    let stores = StoreArgs { names, ..*stores };
+    let stores = StoreArgs { names, ..stores.clone() };
+    drop(stores.make().await?);
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let began = Instant::now();
     let tell = |bar: &ProgressBar, what: String| {

@@ -4,6 +4,7 @@
 
 #![allow(missing_docs, reason = "the parts of a program: where a name says all, there is no more to say")]
 
+pub mod args;
 pub mod cli;
 pub mod clock;
 pub mod compare;

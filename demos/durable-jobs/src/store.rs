@@ -99,6 +99,21 @@ impl Layout {
     }
 }
 
+/// How stores are opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether inserts and cancellations are told: PostgreSQL's relatives may know no `NOTIFY`.
+    pub news: bool,
+    /// Whether PostgreSQL's tables are made if they are missing.
+    pub makes_tables: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { news: true, makes_tables: false }
+    }
+}
+
 /// An error means that the request may have been carried out, or not. Rows are of one partition, and in order.
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -138,9 +153,8 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Opens the stores by name, or makes the tables where there are none. Without news, nothing is told of inserts and
-    /// cancellations: PostgreSQL's relatives may know no `NOTIFY`.
-    pub async fn open(names: &[String], partitions: u32, news: bool) -> Result<Self> {
+    /// Opens the stores by name.
+    pub async fn open(names: &[String], partitions: u32, options: &Options) -> Result<Self> {
         let shards = names.len() as u32;
         if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
             return Err(Error::Refused("a store is named twice".to_owned()));
@@ -151,7 +165,7 @@ impl Shards {
         let mut stores = Vec::new();
         for (shard, name) in names.iter().enumerate() {
             let layout = Layout { partitions, shard: shard as u32, shards };
-            stores.push((layout, open(name, layout, news).await?));
+            stores.push((layout, open(name, layout, options).await?));
         }
         Ok(Self { stores })
     }
@@ -196,9 +210,9 @@ impl Shards {
     }
 }
 
-pub async fn open(name: &str, layout: Layout, news: bool) -> Result<Arc<dyn Store>> {
+pub async fn open(name: &str, layout: Layout, options: &Options) -> Result<Arc<dyn Store>> {
     let opened: Result<Arc<dyn Store>> = match name.split_once("://") {
-        Some(("postgres" | "postgresql", _)) => postgres::Postgres::open(name, layout, news).await.map(of),
+        Some(("postgres" | "postgresql", _)) => postgres::Postgres::open(name, layout, options).await.map(of),
         #[cfg(feature = "etcd")]
         Some(("etcd", endpoints)) => etcd::Etcd::open(endpoints, layout).await.map(of),
         #[cfg(not(feature = "etcd"))]

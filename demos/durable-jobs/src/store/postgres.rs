@@ -9,10 +9,11 @@ use deadpool_postgres::{Manager, Object, Pool, PoolError, Runtime};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Config, NoTls, Row as Record};
 
-use super::{Claim, Job, Layout, Lease, News, Row, Store};
+use super::{Claim, Job, Layout, Lease, News, Options, Row, Store};
 use crate::error::{Error, Result};
 
 /// How many statements this process has sent, for comparison.
@@ -84,26 +85,32 @@ fn counted(sql: &str, sign: &str, news: bool) -> String {
 }
 
 impl Postgres {
-    pub async fn open(url: &str, layout: Layout, news: bool) -> Result<Self> {
+    pub async fn open(url: &str, layout: Layout, options: &Options) -> Result<Self> {
         let mut config: Config = url.parse().map_err(Error::refused)?;
         config.connect_timeout(PATIENCE).keepalives_idle(PING).keepalives_interval(PING).keepalives_retries(3);
         let pool = Pool::builder(Manager::new(config.clone(), NoTls)).max_size(CONNECTIONS);
         let pool = pool.runtime(Runtime::Tokio1).create_timeout(Some(PATIENCE)).build().map_err(Error::store)?;
+        let news = options.news;
         let (put, cancel) = (counted(PUT, "+", news), counted(CANCEL, "-", news));
         let store = Self { config, pool, news, put, cancel };
-        let client = store.client().await?;
-        let lay_out = async {
-            // Another process may make the tables at the same time, and then this one's attempt fails.
-            let mut again = 0..2;
-            while let Err(error) = client.batch_execute(TABLES).await {
-                again.next().ok_or(error)?;
-            }
-            let insert = "INSERT INTO durable_layout VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
-            client.execute(insert, &[&layout.encode()]).await?;
-            client.query_one("SELECT layout FROM durable_layout", &[]).await
-        };
-        layout.check(lay_out.await.map_err(Error::refused)?.get(0))?;
+        if options.makes_tables {
+            store.make_tables(layout).await?;
+        }
+        // A look, and not CREATE TABLE IF NOT EXISTS: that takes locks and rights where all is there.
+        let found = store.run("SELECT layout FROM durable_layout", &[]).await?;
+        layout.check(found.first().map_or("", |found| found.get(0)))?;
         Ok(store)
+    }
+
+    async fn make_tables(&self, layout: Layout) -> Result<()> {
+        let client = self.client().await?;
+        // Another process may make the tables at the same time, and then this one's attempt fails.
+        let mut again = 0..2;
+        while let Err(error) = client.batch_execute(TABLES).await {
+            again.next().ok_or_else(|| Error::refused(error))?;
+        }
+        let insert = "INSERT INTO durable_layout VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
+        client.execute(insert, &[&layout.encode()]).await.map(drop).map_err(Error::refused)
     }
 
     async fn client(&self) -> Result<Object> {
@@ -126,7 +133,13 @@ impl Postgres {
             drop(Object::take(client));
             return Err(Error::Store("no answer in time".to_owned()));
         };
-        answer.map_err(Error::store)
+        answer.map_err(|error| match error.code() {
+            Some(&SqlState::UNDEFINED_TABLE) => {
+                Error::Refused("its tables are missing: make them with `durable-jobs migrate`".to_owned())
+            }
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::refused(error),
+            _ => Error::store(error),
+        })
     }
 }
 

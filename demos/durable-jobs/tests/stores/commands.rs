@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use durable_jobs::store::{MAX_NUMBER, MAX_PAYLOAD};
 
 /// Runs a command; answers its status and what it says.
-fn run(arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
     let Output { status, stdout, stderr } = command.args(arguments).stdin(Stdio::null()).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use durable_jobs::store::{News, open};
+use durable_jobs::store::{News, Options, open};
 use etcd_client::Client;
 use futures_util::StreamExt;
 use tempfile::TempDir;
@@ -111,7 +111,7 @@ impl Drop for Ensemble {
 async fn etcd_does_what_a_store_must() {
     let Some(ensemble) = Ensemble::start().await else { return };
     let name = ensemble.name(&[0, 1, 2]);
-    contract::check(async |layout| open(&name, layout, true).await).await;
+    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
     let shards = shards(&[name]).await;
     trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
@@ -135,8 +135,8 @@ async fn etcd_lives_through_kills_of_workers_and_of_the_leader() {
 #[tokio::test(flavor = "multi_thread")]
 async fn etcd_ends_the_news_when_some_may_be_lost() {
     let Some(mut ensemble) = Ensemble::start().await else { return };
-    let watched = open(&ensemble.name(&[0]), contract::LAYOUT, true).await.unwrap();
-    let others = open(&ensemble.name(&[1, 2]), contract::LAYOUT, true).await.unwrap();
+    let watched = open(&ensemble.name(&[0]), contract::LAYOUT, &Options::default()).await.unwrap();
+    let others = open(&ensemble.name(&[1, 2]), contract::LAYOUT, &Options::default()).await.unwrap();
     let job = |id| durable_jobs::store::Job { part: 0, id, deadline: 5, payload: Vec::new() };
     let put = async |id| insist(async || others.put(&[job(id)]).await).await;
     for id in [1, 3] {

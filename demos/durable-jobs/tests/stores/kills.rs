@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use durable_jobs::cli::StoreArgs;
+use durable_jobs::args::StoreArgs;
 use durable_jobs::clock::Clock;
 use durable_jobs::demo::{Worker, lock};
 use durable_jobs::ledger::Ledger;
@@ -20,7 +20,7 @@ fn rounds() -> u64 {
 /// Kills one of two workers again and again, and does something else to the store now and then.
 pub(crate) async fn of_workers(names: &[String], mut also: impl AsyncFnMut()) {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
-    let stores = StoreArgs { names: names.to_vec(), partitions: 4, no_news: false };
+    let stores = StoreArgs::new(names, 4);
     let program = Path::new(env!("CARGO_BIN_EXE_durable-jobs"));
     let quick = ["--lease", "1s", "--tenure", "500ms", "--capacity", "32"];
     let start = async || insist(async || Worker::start(program, &stores, &ledger, &quick).await).await;

@@ -12,11 +12,12 @@ mod trial;
 
 use std::path::Path;
 
-use durable_jobs::store::{Shards, open};
+use durable_jobs::args::StoreArgs;
+use durable_jobs::store::{Options, Shards, open};
 
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
-    Shards::open(names, 4, true).await.unwrap()
+    StoreArgs::new(names, 4).make().await.unwrap()
 }
 
 fn file(directory: &Path) -> String {
@@ -27,7 +28,7 @@ fn file(directory: &Path) -> String {
 async fn redb_does_what_a_store_must() {
     let directory = tempfile::tempdir().unwrap();
     let name = file(directory.path());
-    contract::check(async |layout| open(&name, layout, true).await).await;
+    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,14 +61,15 @@ async fn redb_lives_through_kills_of_workers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_does_what_a_store_must() {
     let Some(server) = server::Postgres::start() else { return };
-    let name = server.database("contract").await;
-    contract::check(async |layout| open(&name, layout, true).await).await;
+    let name = server.worker_of("contract").await;
+    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
     let names = [server.database("a").await, server.database("b").await];
     let shards = shards(&names).await;
     trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::another_worker_dies_with_its_claim(&shards).await;
-    let without_news = Shards::open(&[server.database("silent").await], 4, false).await.unwrap();
+    let silent = StoreArgs { no_news: true, ..StoreArgs::new(&[server.database("silent").await], 4) };
+    let without_news = silent.make().await.unwrap();
     trial::two_owners_of_faulty_stores(&without_news).await;
 }
 
@@ -95,7 +97,35 @@ async fn postgres_runs_jobs_once_though_transactions_meet() {
 async fn postgres_lives_through_kills_of_workers_and_server() {
     let Some(mut server) = server::Postgres::start() else { return };
     let name = server.database("kills").await;
+    shards(std::slice::from_ref(&name)).await;
     kills::of_workers(&[name], async || server.kill_and_start().await).await;
+}
+
+/// Commands look and make nothing: beside a transaction that is open, and without tables they refuse.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_has_its_tables_made_by_migrate_only() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("tables").await;
+    for command in [&["status"][..], &["put", "x"], &["cancel", "7"], &["worker"]] {
+        let (status, _, err) = commands::run(&[command, &["--store", &name]].concat());
+        assert!(status == 2 && err.lines().count() == 1 && err.contains("durable-jobs migrate"), "{command:?}: {err}");
+    }
+    assert_eq!(commands::run(&["migrate", "--store", &name]), (0, String::new(), String::new()));
+    assert_eq!(commands::run(&["migrate", "--store", &name]).0, 0, "what is there stays as it is");
+    let open_transaction = server.client("tables").await;
+    let begin = "BEGIN; INSERT INTO durable_job VALUES (0, 1, 1, 0, '')";
+    open_transaction.batch_execute(begin).await.unwrap();
+    let commands = tokio::task::spawn_blocking(move || {
+        for command in [&["put", "x", "--id", "7", "--in", "1h"][..], &["status"], &["cancel", "7"]] {
+            assert_eq!(commands::run(&[command, &["--store", &name]].concat()).0, 0, "{command:?}");
+        }
+        let layout = "UPDATE durable_layout SET layout = 'durable-jobs 0: 16 partitions, store 1 of 1'";
+        (name, layout)
+    });
+    let (name, layout) = tokio::time::timeout(trial::PATIENCE, commands).await.unwrap().unwrap();
+    open_transaction.batch_execute(&format!("ROLLBACK; {layout}")).await.unwrap();
+    let (status, _, err) = commands::run(&["status", "--store", &name]);
+    assert!(status == 2 && err.contains("this is \"durable-jobs 0:"), "{err}");
 }
 
 /// A scan begins where the window ends, beyond the rows that were deleted and cannot be cleaned up.
@@ -103,7 +133,7 @@ async fn postgres_lives_through_kills_of_workers_and_server() {
 async fn postgres_scans_no_graveyard() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("graves").await;
-    let shards = Shards::open(std::slice::from_ref(&name), 1, true).await.unwrap();
+    let shards = StoreArgs::new(&[name], 1).make().await.unwrap();
     let store = shards.store_of(0);
     let open_transaction = server.client("graves").await;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job";

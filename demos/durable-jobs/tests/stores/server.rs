@@ -97,6 +97,15 @@ impl Postgres {
         self.url(name)
     }
 
+    /// Makes a database and its tables. Answers its name for a user who may do nothing but what a worker needs.
+    pub(crate) async fn worker_of(&self, database: &str) -> String {
+        crate::shards(&[self.database(database).await]).await;
+        let grant =
+            "CREATE ROLE worker LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO worker";
+        self.client(database).await.batch_execute(grant).await.unwrap();
+        self.url(database).replace("jobs@", "worker@")
+    }
+
     /// Cuts all connections but its own, again and again.
     pub(crate) async fn cut_connections(&self) {
         let client = self.client("postgres").await;
