@@ -52,10 +52,11 @@ pub enum Claim {
     Gone,
 }
 
-/// The right to look after a partition until some time. Two workers that both believe to have it do no harm.
+/// The right to look after a partition until some time, 0 if it was given back. Two workers that both believe to have it do
+/// no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lease {
-    /// The partition.
+    /// The partition, or what else [`tenure`](crate::tenure) counts.
     pub key: u64,
     pub owner: u64,
     /// One more with each change, from 1 on.

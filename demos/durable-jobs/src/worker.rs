@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::store::{Claim, News, Row, Shards};
-use crate::tenure;
+use crate::tenure::{self, Tenure};
 
 /// How many rows are claimed in one transaction.
 const BATCH: usize = 100;
@@ -74,6 +74,9 @@ pub struct Delivery {
 /// Does a job. If it fails it is done again later; the error is a line.
 pub type Deliver = Arc<dyn Fn(Delivery) -> BoxFuture<'static, std::result::Result<(), String>> + Send + Sync>;
 
+/// If a worker has had no slot for a tenth of its tenure: the partitions whose jobs have waited for as long.
+type Busy = Option<Vec<u32>>;
+
 enum Event {
     News(News),
     /// News of a store may have been lost.
@@ -94,26 +97,26 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
     let (events, inbox) = mpsc::channel();
     let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
     let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), JoinSet::new(), watch::channel(()));
+    let (busy, full) = watch::channel(None);
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
     for (shard, (_, store)) in shards.stores.iter().enumerate() {
         tasks.spawn(follow(context.clone(), shard, store.news().await?));
-        holding.spawn(hold(context.clone(), shard, stopped.clone()));
+        holding.spawn(hold(context.clone(), shard, stopped.clone(), full.clone()));
     }
     let (handle, worker_context, (tell, mut told)) = (Handle::current(), context.clone(), oneshot::channel());
     thread::spawn(move || {
-        Worker::new(worker_context, handle).run(&inbox);
+        Worker::new(worker_context, handle, busy).run(&inbox);
         let _ = tell.send(());
     });
     tokio::select! {
         () = stop => {
             let _ = context.events.send(Event::Stop);
-            let _ = told.await;
         }
         _ = &mut told => return Err(Error::Broken("the worker has panicked".to_owned())),
     }
     drop(goes_on);
-    // If a store is gone, its leases end by themselves.
-    let _ = timeout(context.settings.tenure, holding.join_all()).await;
+    // Others get the partitions while the jobs under way end. If a store is gone, its leases end by themselves.
+    let _ = tokio::join!(timeout(context.settings.tenure, holding.join_all()), told);
     Ok(())
 }
 
@@ -143,17 +146,21 @@ impl Context {
 }
 
 /// Keeps the leases on the partitions of one store, and gives them back in the end.
-async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
+async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>, mut full: watch::Receiver<Busy>) {
     let (layout, store) = &context.shards.stores[shard];
     let Settings { owner, tenure, ref clock, .. } = context.settings;
+    let mut leases = Tenure::new(*layout, owner, tenure);
     loop {
+        let waiting = full.borrow_and_update().clone();
         // Without an answer the worker goes on with what it has.
-        match tenure::balance(&**store, *layout, owner, clock.now_ms(), tenure.as_millis() as u64).await {
+        match leases.balance(&**store, clock.now_ms(), waiting.as_deref()).await {
             Ok(parts) => context.tell(Event::Holds(shard, parts)),
             Err(error) => context.say(&error),
         }
-        if timeout(tenure / 3, stopped.changed()).await.is_ok() {
-            break;
+        tokio::select! {
+            _ = stopped.changed() => break,
+            Ok(()) = full.changed() => {}
+            () = sleep(tenure / 6) => {}
         }
     }
     let _ = tenure::release(&**store, owner).await;
@@ -316,12 +323,14 @@ struct Worker {
     origin: Instant,
     /// How many more jobs may be under way.
     slots: usize,
-    /// The partitions with rows that are due, while there is no slot.
-    starved: VecDeque<u32>,
+    /// The partitions with rows that are due, while there is no slot, and since when.
+    starved: VecDeque<(u32, Instant)>,
+    full_since: Option<Instant>,
+    busy: watch::Sender<Busy>,
 }
 
 impl Worker {
-    fn new(context: Context, handle: Handle) -> Self {
+    fn new(context: Context, handle: Handle, busy: watch::Sender<Busy>) -> Self {
         let part = |_| Part { window: Window::new(context.settings.capacity), is_held: false, is_claiming: false };
         Self {
             handle,
@@ -330,6 +339,8 @@ impl Worker {
             origin: Instant::now(),
             slots: context.settings.at_once,
             starved: VecDeque::new(),
+            full_since: None,
+            busy,
             context,
         }
     }
@@ -344,6 +355,7 @@ impl Worker {
             let now = self.now_ns();
             let mut touched: BTreeSet<u32> = self.wheel.advance(now).map(|due| due.index).collect();
             let wait = self.wheel.wake_at().map_or(GLANCE, |wake| Duration::from_nanos(wake.saturating_sub(now)));
+            let wait = if self.slots > 0 { wait } else { wait.min(self.context.settings.tenure / 10) };
             let first = if touched.is_empty() { inbox.recv_timeout(wait).ok() } else { None };
             for event in first.into_iter().chain(inbox.try_iter()).take(EVENTS) {
                 is_stopping |= matches!(event, Event::Stop);
@@ -354,10 +366,23 @@ impl Worker {
             }
             touched.into_iter().for_each(|part| self.look_at(part));
             while self.slots > 0 {
-                let Some(part) = self.starved.pop_front() else { break };
+                let Some((part, _)) = self.starved.pop_front() else { break };
                 self.look_at(part);
             }
+            self.tell_if_busy();
         }
+    }
+
+    fn tell_if_busy(&mut self) {
+        self.full_since = if self.slots > 0 { None } else { self.full_since.or_else(|| Some(Instant::now())) };
+        let is_long = |since: &Instant| since.elapsed() > self.context.settings.tenure / 10;
+        let waiting = || {
+            let waiting =
+                self.starved.iter().filter(|(part, since)| is_long(since) && self.parts[*part as usize].is_held);
+            waiting.map(|(part, _)| *part).collect()
+        };
+        let busy: Busy = self.full_since.filter(is_long).map(|_| waiting());
+        self.busy.send_if_modified(|last| std::mem::replace(last, busy.clone()) != busy);
     }
 
     fn handle(&mut self, event: Event, touched: &mut BTreeSet<u32>) {
@@ -435,7 +460,9 @@ impl Worker {
         let Some(wake) = part.window.wake_at() else { return };
         let wait_us = wake.saturating_mul(1_000).saturating_sub(now_us).min(GLANCE.as_micros() as u64);
         if wait_us == 0 {
-            self.starved.push_back(number);
+            if !self.starved.iter().any(|(part, _)| *part == number) {
+                self.starved.push_back((number, Instant::now()));
+            }
         } else {
             self.wheel.set(number, self.now_ns() + wait_us * 1_000);
         }

@@ -53,6 +53,15 @@ async fn redb_serves_workers_that_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn redb_shares_partitions_among_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let shards = StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap();
+    trial::partitions_are_shared(&shards).await;
+    trial::leases_of_a_wrong_clock_end(&shards).await;
+    trial::slow_jobs_hold_no_others(&shards).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn redb_lives_through_kills_of_workers() {
     let directory = tempfile::tempdir().unwrap();
     kills::of_workers(&[file(directory.path())], async || {}).await;

@@ -17,6 +17,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 /// How long everything may take, at the very most.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -38,7 +39,7 @@ pub(crate) async fn insist<T, E: Display>(mut ask: impl AsyncFnMut() -> std::res
 
 /// What the workers of a trial did.
 #[derive(Clone, Default)]
-pub(crate) struct Trial(Arc<Mutex<Seen>>);
+pub(crate) struct Trial(Arc<Mutex<Seen>>, CancellationToken);
 
 #[derive(Default)]
 struct Seen {
@@ -98,6 +99,30 @@ impl Trial {
         self.0.lock().unwrap().jobs.values().map(numbers).collect()
     }
 
+    /// Puts jobs that are due now and under way until [`release`](Self::release), and waits until they are.
+    async fn put_slow(&self, shards: &Shards, ids: Range<u64>) {
+        let now = Clock::default().now_ms();
+        ids.clone().for_each(|id| self.track(id, now, Vec::new()));
+        shards.put(ids.clone().map(|id| (id, now, b"slow".to_vec())).collect()).await.unwrap();
+        self.have_begun(ids).await;
+    }
+
+    fn release(&self) {
+        self.1.cancel();
+    }
+
+    async fn have_begun(&self, mut ids: Range<u64>) {
+        insist(async || {
+            let jobs = &self.0.lock().unwrap().jobs;
+            let waiting = ids.find(|id| jobs[id].attempts.is_empty());
+            waiting.map_or(Ok(()), |id| {
+                ids.start = id;
+                Err(format!("job {id} waits"))
+            })
+        })
+        .await;
+    }
+
     fn track(&self, id: u64, deadline: u64, attempts: Vec<Attempt>) {
         self.0.lock().unwrap().jobs.insert(id, Tracked { deadline, attempts, is_put_again: false });
     }
@@ -139,6 +164,9 @@ impl Trial {
             attempts.push(this);
         }
         assert!(!panics, "a job panics, as it should now and then");
+        if job.payload == b"slow" {
+            self.1.cancelled().await;
+        }
         sleep(Duration::from_millis(rand::random_range(0..5))).await;
         if fails { Err("it fails".to_owned()) } else { Ok(()) }
     }
@@ -298,10 +326,9 @@ pub(crate) async fn workers_that_come_and_go(shards: &Shards) {
 pub(crate) async fn partitions_are_shared(shards: &Shards) {
     let owned = async || {
         let mut owners = HashMap::<u64, usize>::new();
-        let now = Clock::default().now_ms();
-        for (_, store) in &shards.stores {
+        for (layout, store) in &shards.stores {
             for lease in store.leases().await.unwrap() {
-                if lease.until > now {
+                if lease.until > 0 && lease.key < layout.partitions.into() {
                     *owners.entry(lease.owner).or_default() += 1;
                 }
             }
@@ -326,6 +353,58 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
     first.stop().await;
     until(&[all]).await;
     second.stop().await;
+    // As many as have two each come one by one. The clock of one is behind, that of another ahead.
+    let mut workers = Vec::new();
+    for ahead in [0, 0, -600_000, 0, 3_600_000, 0, 0, 0].into_iter().take(all / 2) {
+        workers.push(trial.work(shards, long(), false));
+        workers.last().unwrap().clock.set_ahead(ahead);
+    }
+    until(&vec![2; all / 2]).await;
+    for worker in workers {
+        worker.stop().await;
+    }
+}
+
+/// A worker whose clock was an hour ahead has died. Its leases are not believed for an hour.
+pub(crate) async fn leases_of_a_wrong_clock_end(shards: &Shards) {
+    for (layout, store) in &shards.stores {
+        let epochs: HashMap<u64, u64> =
+            store.leases().await.unwrap().iter().map(|lease| (lease.key, lease.epoch)).collect();
+        let lease = |part: u32| {
+            let (key, until) = (u64::from(part), Clock::default().now_ms() + 3_600_000);
+            Lease { key, owner: 999, epoch: epochs.get(&key).map_or(1, |epoch| epoch + 1), until }
+        };
+        assert!(store.lease(&layout.parts().map(lease).collect::<Vec<_>>()).await.unwrap().iter().all(|got| *got));
+    }
+    let trial = Trial::default();
+    let worker = trial.work(shards, settings(), false);
+    trial.put(shards, 0..40, 0).await;
+    trial.end(shards).await;
+    worker.stop().await;
+}
+
+/// Jobs that are under way keep neither a worker that stops from giving its partitions to others, nor jobs of a worker that
+/// has no room from being run by others.
+pub(crate) async fn slow_jobs_hold_no_others(shards: &Shards) {
+    for stops in [true, false] {
+        let trial = Trial::default();
+        let settings = || Settings { lease: Duration::from_secs(600), at_once: 4, ..settings() };
+        let slow = trial.work(shards, settings(), false);
+        trial.put_slow(shards, 0..4).await;
+        let other = trial.work(shards, settings(), false);
+        let stop = CancellationToken::new();
+        let stopping = tokio::spawn(stop.clone().cancelled_owned().then(async |()| slow.stop().await));
+        if stops {
+            stop.cancel();
+        }
+        trial.put(shards, 10..100, 1_000).await;
+        trial.have_begun(10..100).await;
+        trial.release();
+        trial.end(shards).await;
+        other.stop().await;
+        stop.cancel();
+        stopping.await.unwrap();
+    }
 }
 
 /// A worker learns where a job is that another one has claimed, and runs it if that one dies: without news of the move, and
