@@ -1,7 +1,8 @@
 //! The command line.
 
+use std::env;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -67,9 +68,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..100))]
     rounds: Option<u32>,
 
-    /// Folder for report.html
-    #[arg(long, value_name = "DIR", default_value = "target/replay")]
-    pub(crate) report: PathBuf,
+    /// Folder for report.html [default: replay, in cargo's target directory]
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
 
     /// File for the figures as JSON; with -, stdout has them instead of the table
     #[arg(long, value_name = "FILE")]
@@ -85,6 +86,15 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// The folder for the report. Cargo marks its target directory, in which the program lies, with a file.
+    pub(crate) fn report(&self) -> PathBuf {
+        self.report.clone().unwrap_or_else(|| {
+            let program = env::current_exe().unwrap_or_default();
+            let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+            target.unwrap_or(Path::new("target")).join("replay")
+        })
+    }
+
     /// How many rounds to time on a trace: the shorter it is, the noisier is one round.
     pub(crate) fn rounds(&self, requests: usize) -> u32 {
         let usual = (ENOUGH_REQUESTS / requests.max(1)).clamp(5, 25);

@@ -82,8 +82,9 @@ fn compare(args: &Args, contenders: &[Contender]) -> Result<u8> {
     let json_on_stdout = args.json.is_some() && json_file.is_none();
     let is_talkative = !args.quiet && !json_on_stdout;
     json_file.map_or(Ok(()), output::check)?;
-    fs::create_dir_all(&args.report).with_context(|| output::cannot_write(&args.report))?;
-    let page_file = args.report.join("report.html");
+    let report = args.report();
+    fs::create_dir_all(&report).with_context(|| output::cannot_write(&report))?;
+    let page_file = report.join("report.html");
     output::check(&page_file)?;
 
     let progress = if args.quiet { Progress::Hidden } else { Progress::Shown };
