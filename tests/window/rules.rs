@@ -32,9 +32,9 @@ const fn insert(at: i8) -> Op {
 }
 
 /// A rule, whether positions are used again, a history that needs the rule, and how it finds out a host that breaks it.
-type Case = (Rule, Ids, &'static [Op], &'static str);
+pub(crate) type Case = (Rule, Ids, &'static [Op], &'static str);
 
-const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 14] = [
     // An insert that is not told during a scan that missed it is lost.
     (Rule::TellDuringScans, Ids::Once, &[Ask, See(0), insert(0), Tell(0), ANSWER], "1 rows are told"),
     // So is an insert that is told before its commit.

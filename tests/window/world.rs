@@ -1,5 +1,9 @@
 //! A store, a window in front of it, and a host between them that does everything late and in any order.
 
+#[cfg(test)]
+#[path = "small_worlds.rs"]
+mod small_worlds;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use timer_wheel::window::{Load, Position, Window};
@@ -52,6 +56,8 @@ enum News {
 
 #[derive(Debug)]
 struct Scan {
+    /// How many scans there were up to this one.
+    number: u64,
     load: Load<u32>,
     /// The store as the scan saw it first.
     seen: Option<BTreeSet<Row>>,
@@ -89,6 +95,7 @@ pub(crate) struct World {
     is_deaf: bool,
     news: Vec<News>,
     scans: Vec<Scan>,
+    asked: u64,
     /// The store at the load before.
     replica: BTreeSet<Row>,
     /// The rows that were yielded and found in the store.
@@ -131,6 +138,7 @@ impl World {
             is_deaf: false,
             news: Vec::new(),
             scans: Vec::new(),
+            asked: 0,
             replica: BTreeSet::new(),
             work: BTreeMap::new(),
             pending: BTreeSet::new(),
@@ -394,11 +402,12 @@ impl World {
         let rows = self.rows();
         let replica = std::mem::replace(&mut self.replica, rows);
         let seen = (self.broken == Some(Rule::ScanThePrimary)).then_some(replica);
-        self.scans.push(Scan { load, seen, is_known: true });
+        self.asked += 1;
+        self.scans.push(Scan { number: self.asked, load, seen, is_known: true });
     }
 
     fn answer(&mut self, n: usize, rows: u8, odd: u8, end: bool) {
-        let Scan { load, seen, is_known } = self.scans.swap_remove(n);
+        let Scan { load, seen, is_known, .. } = self.scans.swap_remove(n);
         if !is_known {
             self.count("an answer after a crash or a reset");
         }
