@@ -1,11 +1,12 @@
 //! A PostgreSQL of a test's own, in a temporary directory and on a socket there.
 
-use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
@@ -39,12 +40,22 @@ fn as_a_user(program: &Path) -> Command {
     command
 }
 
+/// Says that a test is skipped where a server is missing, past the harness, which captures what a test prints.
+///
+/// # Panics
+///
+/// If servers are required.
+pub(crate) fn skip(server: &str) {
+    assert!(env::var_os("REQUIRE_SERVERS").is_none(), "{server} is not installed");
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    io::stderr().write_all(format!("{test}: skipped, because {server} is not installed\n").as_bytes()).unwrap();
+}
+
 impl Postgres {
     /// Starts one. `None` if there is none on this machine, which is said, and is an error where servers are required.
     pub(crate) fn start() -> Option<Self> {
         let Some(programs) = programs() else {
-            assert!(std::env::var_os("REQUIRE_SERVERS").is_none(), "PostgreSQL is not installed");
-            eprintln!("skipped: PostgreSQL is not installed");
+            skip("PostgreSQL");
             return None;
         };
         let directory = tempfile::tempdir().unwrap();
