@@ -63,6 +63,7 @@ macro_rules! pages {
             #[doc = "[local]: crate::guide::drivers#localtimer"]
             #[doc = "[single]: crate::guide::replacing#single-threaded-runtimes"]
             #[doc = "[bursts]: crate::guide::replacing#what-a-burst-costs"]
+            #[doc = "[evicts]: crate::guide::embedding#next-to-a-cache-that-someone-else-wrote"]
             #[doc = "[leases]: crate::guide::embedding#leases-many-keys-one-deadline"]
             #[doc = "[crash]: crate::guide::restart#jobs-that-must-survive-a-crash"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
