@@ -9,7 +9,7 @@ use crate::store::{Options, Shards};
 
 #[derive(Args, Clone, Debug)]
 pub struct StoreArgs {
-    /// A file of redb, or postgres://USER@HOST/DATABASE. With several, each has its share of the partitions, and all
+    /// A file of redb, or postgres://USER@HOST/DATABASE, with the password in PGPASSWORD or PGPASSFILE. With several, each has its share of the partitions, and all
     /// commands must name them in the same order [default: jobs.redb, and for the demo a file of its own]
     #[arg(long = "store", global = true, value_name = "STORE")]
     pub names: Vec<String>,
@@ -20,11 +20,18 @@ pub struct StoreArgs {
     /// --reload
     #[arg(long, global = true)]
     pub no_news: bool,
+    /// Prepare no statements, for PgBouncer in transaction mode, which passes no notifications either
+    #[arg(long, global = true, requires = "no_news")]
+    pub no_prepare: bool,
+    /// How long a server may be silent. After that the connection is given up
+    #[arg(long, global = true, default_value = "2s", value_parser = |text: &str| span(text, 100))]
+    pub patience: Duration,
 }
 
 impl StoreArgs {
     pub fn new(names: &[String], partitions: u32) -> Self {
-        Self { names: names.to_vec(), partitions, no_news: false }
+        let Options { patience, .. } = Options::default();
+        Self { names: names.to_vec(), partitions, no_news: false, no_prepare: false, patience }
     }
 
     pub async fn open(&self) -> Result<Shards> {
@@ -43,7 +50,7 @@ impl StoreArgs {
     }
 
     pub fn options(&self, makes_tables: bool) -> Options {
-        Options { news: !self.no_news, makes_tables }
+        Options { news: !self.no_news, prepares: !self.no_prepare, patience: self.patience, makes_tables }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::output::print;
-use crate::store::{MAX_NUMBER, Shards};
+use crate::store::{MAX_NUMBER, Shards, shown};
 
 const BEAT: Duration = Duration::from_millis(50);
 
@@ -62,7 +62,14 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     let shards = stores.open().await?;
     check_empty(&shards).await?;
     let bar = bar("jobs", wishes.jobs);
-    tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")))?;
+    tell(
+        &bar,
+        format!(
+            "two workers share {} partitions in {}",
+            shards.partitions(),
+            stores.names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")
+        ),
+    )?;
     tell(&bar, format!("{} jobs are due over {}", wishes.jobs, humantime::format_duration(wishes.over)))?;
     let putting = tokio::spawn(put(shards.clone(), wishes.jobs, wishes.over, Arc::clone(&ledger)));
     wait_for(&ledger, wishes.jobs, wishes.over / 2, &bar).await;
@@ -159,7 +166,8 @@ impl Worker {
         let broken = |error: &dyn std::fmt::Display| Error::Broken(format!("no worker: {error}"));
         let mut command = Command::new(program);
         command.args(["worker", "--lifeline", "--partitions", &stores.partitions.to_string()]);
-        command.args(stores.no_news.then_some("--no-news"));
+        command.args(["--patience", &humantime::format_duration(stores.patience).to_string().replace(' ', "")]);
+        command.args(stores.no_news.then_some("--no-news")).args(stores.no_prepare.then_some("--no-prepare"));
         stores.names.iter().for_each(|name| _ = command.args(["--store", name]));
         command.args(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);

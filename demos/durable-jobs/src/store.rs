@@ -7,11 +7,13 @@
 mod backlog;
 #[cfg(feature = "etcd")]
 pub mod etcd;
+mod password;
 pub mod postgres;
 pub mod redb;
 pub mod shared;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -105,13 +107,17 @@ impl Layout {
 pub struct Options {
     /// Whether inserts and cancellations are told: PostgreSQL's relatives may know no `NOTIFY`.
     pub news: bool,
+    /// Whether PostgreSQL keeps prepared statements for a connection.
+    pub prepares: bool,
+    /// How long a server may be silent, before its connection is given up.
+    pub patience: Duration,
     /// Whether PostgreSQL's tables are made if they are missing.
     pub makes_tables: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { news: true, makes_tables: false }
+        Self { news: true, prepares: true, patience: Duration::from_secs(2), makes_tables: false }
     }
 }
 
@@ -215,14 +221,14 @@ pub async fn open(name: &str, layout: Layout, options: &Options) -> Result<Arc<d
     let opened: Result<Arc<dyn Store>> = match name.split_once("://") {
         Some(("postgres" | "postgresql", _)) => postgres::Postgres::open(name, layout, options).await.map(of),
         #[cfg(feature = "etcd")]
-        Some(("etcd", endpoints)) => etcd::Etcd::open(endpoints, layout).await.map(of),
+        Some(("etcd", endpoints)) => etcd::Etcd::open(endpoints, layout, options.patience).await.map(of),
         #[cfg(not(feature = "etcd"))]
         Some(("etcd", _)) => Err(Error::Refused("this program was built without the feature etcd".to_owned())),
         Some((kind, _)) => Err(Error::Refused(format!("unknown store \"{kind}\": postgres, etcd, or a file"))),
         None => shared::Shared::open(name.as_ref(), layout).await.map(of),
     };
     opened.map_err(|error| match error {
-        Error::Refused(why) => Error::Refused(format!("{}: {why}", without_password(name))),
+        Error::Refused(why) => Error::Refused(format!("{}: {why}", shown(name))),
         error => error,
     })
 }
@@ -231,9 +237,10 @@ fn of(store: impl Store + 'static) -> Arc<dyn Store> {
     Arc::new(store)
 }
 
-fn without_password(name: &str) -> String {
-    match (name.split_once("://"), name.rsplit_once('@')) {
-        (Some((kind, _)), Some((_, place))) => format!("{kind}://{place}"),
+/// The name of a store without a password.
+pub fn shown(name: &str) -> String {
+    match name.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => password::without(name),
         _ => name.to_owned(),
     }
 }

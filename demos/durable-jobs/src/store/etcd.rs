@@ -20,14 +20,13 @@ use crate::error::{Error, Result};
 /// How many jobs a transaction has. etcd takes up to 1.5 MB.
 const CHUNK: usize = 20;
 
-const PATIENCE: Duration = Duration::from_secs(10);
-
 const LAYOUT: &str = "durable-jobs/layout";
 const LEASES: &str = "durable-jobs/lease/";
 const POSITIONS: &str = "durable-jobs/job/";
 
 pub struct Etcd {
     client: Client,
+    patience: Duration,
 }
 
 fn position(part: u32, (deadline, id): Row) -> String {
@@ -84,23 +83,27 @@ fn found(response: &TxnOpResponse) -> Option<(Vec<u8>, i64)> {
     get.kvs().first().map(|it| (it.value().to_vec(), it.version()))
 }
 
-/// Waits for an answer of etcd, for so long only.
-async fn answer<T>(work: impl Future<Output = std::result::Result<T, Fault>>) -> Result<T> {
-    timeout(PATIENCE, work).await.map_err(Error::store)?.map_err(Error::store)
-}
-
 impl Etcd {
-    pub async fn open(endpoints: &str, layout: Layout) -> Result<Self> {
+    pub async fn open(endpoints: &str, layout: Layout, patience: Duration) -> Result<Self> {
         let endpoints: Vec<&str> = endpoints.split(',').collect();
         // Without a leader a node says so, and another is asked.
-        let options = ConnectOptions::new().with_connect_timeout(PATIENCE).with_require_leader(true);
-        let mut client = Client::connect(&endpoints, Some(options)).await.map_err(Error::refused)?;
+        let options = ConnectOptions::new().with_connect_timeout(patience).with_require_leader(true);
+        // A silent node is found out, also where nothing is asked but the watch goes on.
+        let options = options.with_keep_alive(patience, patience).with_keep_alive_while_idle(true);
+        let client = Client::connect(&endpoints, Some(options)).await.map_err(Error::refused)?;
+        let etcd = Self { client, patience };
         let lay_out = Txn::new().when([Compare::version(LAYOUT, CompareOp::Equal, 0)]);
-        answer(client.txn(lay_out.and_then([TxnOp::put(LAYOUT, layout.encode(), None)]))).await?;
-        let there = answer(client.get(LAYOUT, None)).await?;
+        let mut client = etcd.client.kv_client();
+        etcd.answer(client.txn(lay_out.and_then([TxnOp::put(LAYOUT, layout.encode(), None)]))).await?;
+        let there = etcd.answer(client.get(LAYOUT, None)).await?;
         let there = there.kvs().first().map(|it| String::from_utf8_lossy(it.value()).into_owned());
         layout.check(&there.unwrap_or_default())?;
-        Ok(Self { client })
+        Ok(etcd)
+    }
+
+    /// Waits for an answer, for so long only.
+    async fn answer<T>(&self, work: impl Future<Output = std::result::Result<T, Fault>>) -> Result<T> {
+        timeout(self.patience, work).await.map_err(Error::store)?.map_err(Error::store)
     }
 
     /// Runs a nested transaction for each of some things. Answers whether each succeeded, and with what.
@@ -109,7 +112,7 @@ impl Etcd {
         for chunk in all.chunks(CHUNK) {
             let nested: Vec<TxnOp> = chunk.iter().map(|one| TxnOp::txn(txn(one))).collect();
             let mut client = self.client.kv_client();
-            for response in answer(client.txn(Txn::new().and_then(nested))).await?.op_responses() {
+            for response in self.answer(client.txn(Txn::new().and_then(nested))).await?.op_responses() {
                 let TxnOpResponse::Txn(nested) = response else {
                     return Err(Error::Store("an answer to something else".to_owned()));
                 };
@@ -137,10 +140,10 @@ impl Store for Etcd {
 
     async fn cancel(&self, part: u32, id: u64) -> Result<bool> {
         loop {
-            let there = answer(self.client.kv_client().get(place(id), None)).await?;
+            let there = self.answer(self.client.kv_client().get(place(id), None)).await?;
             let Some(deadline) = there.kvs().first().and_then(|it| number(it.value())) else { return Ok(false) };
             let txn = Txn::new().when([exists(position(part, (deadline, id)))]).and_then(remove(part, (deadline, id)));
-            if answer(self.client.kv_client().txn(txn)).await?.succeeded() {
+            if self.answer(self.client.kv_client().txn(txn)).await?.succeeded() {
                 return Ok(true);
             }
         }
@@ -150,7 +153,7 @@ impl Store for Etcd {
         let from = after.map_or_else(|| position(part, (0, 0)), |row| position(part, row) + "\0");
         let options =
             GetOptions::new().with_range(position(part + 1, (0, 0))).with_limit(limit as i64).with_keys_only();
-        let rows = answer(self.client.kv_client().get(from, Some(options))).await?;
+        let rows = self.answer(self.client.kv_client().get(from, Some(options))).await?;
         Ok(rows.kvs().iter().filter_map(|it| Some(parse(it.key())?.1)).collect())
     }
 
@@ -189,7 +192,7 @@ impl Store for Etcd {
 
     async fn leases(&self) -> Result<Vec<Lease>> {
         let options = GetOptions::new().with_prefix();
-        let leases = answer(self.client.kv_client().get(LEASES, Some(options))).await?;
+        let leases = self.answer(self.client.kv_client().get(LEASES, Some(options))).await?;
         Ok(leases.kvs().iter().filter_map(|it| postcard::from_bytes(it.value()).ok()).collect())
     }
 
@@ -205,8 +208,8 @@ impl Store for Etcd {
 
     async fn news(&self) -> Result<BoxStream<'static, News>> {
         let options = WatchOptions::new().with_prefix();
-        let mut watch = answer(self.client.watch_client().watch(POSITIONS, Some(options))).await?;
-        if !answer(watch.message()).await?.is_some_and(|first| first.created()) {
+        let mut watch = self.answer(self.client.watch_client().watch(POSITIONS, Some(options))).await?;
+        if !self.answer(watch.message()).await?.is_some_and(|first| first.created()) {
             return Err(Error::Store("no watch".to_owned()));
         }
         let news = |event: &Event| {
@@ -224,6 +227,6 @@ impl Store for Etcd {
 
     async fn count(&self, part: u32) -> Result<u64> {
         let all = GetOptions::new().with_range(position(part + 1, (0, 0))).with_count_only();
-        Ok(answer(self.client.kv_client().get(position(part, (0, 0)), Some(all))).await?.count() as u64)
+        Ok(self.answer(self.client.kv_client().get(position(part, (0, 0)), Some(all))).await?.count() as u64)
     }
 }

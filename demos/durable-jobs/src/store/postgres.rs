@@ -1,19 +1,22 @@
 //! Jobs in PostgreSQL. Each request is one statement or two, and each statement is a transaction.
 
+pub mod sql;
+
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Manager, Object, Pool, PoolError, Runtime};
+use deadpool_postgres::{Manager, Object, Pool, PoolError};
 use futures_util::stream::{self, BoxStream, StreamExt};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Config, NoTls, Row as Record};
 
-use super::{Claim, Job, Layout, Lease, News, Options, Row, Store};
+use self::sql::*;
+use super::{Claim, Job, Layout, Lease, News, Options, Row, Store, password};
 use crate::error::{Error, Result};
 
 /// How many statements this process has sent, for comparison.
@@ -22,78 +25,61 @@ pub static STATEMENTS: AtomicU64 = AtomicU64::new(0);
 /// How many connections a process has to a server, and one more for the news.
 const CONNECTIONS: usize = 4;
 
-/// How long a server may take to answer. After that the connection is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How many of them may scan at a time: claims are not to wait for scans.
+const SCANS: usize = 2;
 
-/// How often a silent connection is tried out.
-const PING: Duration = Duration::from_secs(5);
+/// How often the patience is doubled at most, where a server is slow rather than silent.
+const DOUBLINGS: u32 = 3;
 
-const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS durable_layout (one INT PRIMARY KEY, layout TEXT NOT NULL);
-    CREATE TABLE IF NOT EXISTS durable_lease (
-        key BIGINT PRIMARY KEY, owner BIGINT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL);
-    CREATE TABLE IF NOT EXISTS durable_job (
-        part INT NOT NULL, id BIGINT NOT NULL, deadline BIGINT NOT NULL, attempts INT NOT NULL, payload BYTEA NOT NULL,
-        PRIMARY KEY (part, id));
-    CREATE INDEX IF NOT EXISTS durable_job_due ON durable_job (part, deadline, id)";
-
-const PUT: &str = "INSERT INTO durable_job SELECT part, id, deadline, 0, payload
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[]) AS new (part, id, deadline, payload)
-    ON CONFLICT (part, id) DO NOTHING RETURNING part, deadline, id";
-const CANCEL: &str = "DELETE FROM durable_job WHERE part = $1 AND id = $2 RETURNING part, deadline, id";
-pub const SCAN: &str = "SELECT deadline, id FROM durable_job WHERE part = $1 AND (deadline, id) > ($2, $3)
-    ORDER BY deadline, id LIMIT $4";
-const CLAIM: &str = "UPDATE durable_job SET deadline = $2, attempts = attempts + 1
-    FROM unnest($3::bigint[], $4::bigint[]) AS due (deadline, id)
-    WHERE part = $1 AND durable_job.id = due.id AND durable_job.deadline = due.deadline
-    RETURNING durable_job.id, attempts, payload";
-const FIND: &str = "SELECT id, deadline FROM durable_job WHERE part = $1 AND id = ANY($2)";
-const REMOVE: &str = "DELETE FROM durable_job USING unnest($2::bigint[], $3::bigint[]) AS done (deadline, id)
-    WHERE part = $1 AND durable_job.id = done.id AND durable_job.deadline = done.deadline";
-const MOVE: &str = "UPDATE durable_job SET deadline = later.later
-    FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS later (deadline, id, later)
-    WHERE part = $1 AND durable_job.id = later.id AND durable_job.deadline = later.deadline";
-const LEASES: &str = "SELECT key, owner, epoch, until FROM durable_lease ORDER BY key";
-const LEASE: &str =
-    "INSERT INTO durable_lease SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-    ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, epoch = EXCLUDED.epoch, until = EXCLUDED.until
-    WHERE durable_lease.epoch = EXCLUDED.epoch - 1 RETURNING key";
-const COUNT: &str = "SELECT count(*) FROM durable_job WHERE part = $1";
-
-/// The channel of the news. A notification names up to [`TOLD`] rows, so that it has less than the 8,000 bytes that it may.
-const CHANNEL: &str = "durable_job";
-const TOLD: usize = 120;
+/// How long a server may take for what visits all rows.
+const LONG: Duration = Duration::from_secs(3_600);
 
 pub struct Postgres {
     config: Config,
     pool: Pool,
-    /// Whether there are news. The two statements then notify in their transaction.
-    news: bool,
+    options: Options,
+    /// What happened to the claims, and whatever else is short, and what to the scans.
+    claims: Pace,
+    scans: Pace,
+    scanning: Semaphore,
+    /// If there are news, the two statements notify in their transaction.
     put: String,
     cancel: String,
 }
 
-/// What answers how many rows a statement has changed, and tells of them with a sign.
-fn counted(sql: &str, sign: &str, news: bool) -> String {
-    let told = format!(
-        ", numbered AS (SELECT '{sign}' || part || ' ' || deadline || ' ' || id AS row, row_number() OVER () / {TOLD} AS page
-            FROM changed),
-        told AS (SELECT pg_notify('{CHANNEL}', string_agg(row, ',')) FROM numbered GROUP BY page)
-        SELECT count(*), (SELECT count(*) FROM told) FROM changed"
-    );
-    format!("WITH changed AS ({sql}) {}", if news { &told } else { "SELECT count(*) FROM changed" })
+/// How often the patience is doubled at present.
+#[derive(Default)]
+struct Pace(AtomicU32);
+
+/// A parameter of a statement, and its type, for the server that is not asked for it.
+pub trait Parameter: Sync {
+    fn typed(&self) -> (&(dyn ToSql + Sync), Type);
 }
+
+macro_rules! parameters {
+    ($($rust:ty: $sql:ident),*) => {
+        $(impl Parameter for $rust {
+            fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
+                (self, Type::$sql)
+            }
+        })*
+    };
+}
+
+parameters!(i32: INT4, i64: INT8, String: TEXT, Vec<i32>: INT4_ARRAY, Vec<i64>: INT8_ARRAY, Vec<&[u8]>: BYTEA_ARRAY);
 
 impl Postgres {
     pub async fn open(url: &str, layout: Layout, options: &Options) -> Result<Self> {
         let mut config: Config = url.parse().map_err(Error::refused)?;
-        config.connect_timeout(PATIENCE).keepalives_idle(PING).keepalives_interval(PING).keepalives_retries(3);
-        let pool = Pool::builder(Manager::new(config.clone(), NoTls)).max_size(CONNECTIONS);
-        let pool = pool.runtime(Runtime::Tokio1).create_timeout(Some(PATIENCE)).build().map_err(Error::store)?;
-        let news = options.news;
-        let (put, cancel) = (counted(PUT, "+", news), counted(CANCEL, "-", news));
-        let store = Self { config, pool, news, put, cancel };
-        if options.makes_tables {
+        if let Some(password) = password::find(&config).filter(|_| config.get_password().is_none()) {
+            config.password(password);
+        }
+        let pool = Pool::builder(Manager::new(config.clone(), NoTls)).max_size(CONNECTIONS).build();
+        let (put, cancel) = (counted(PUT, "+", options.news), counted(CANCEL, "-", options.news));
+        let (claims, scans, scanning) = (Pace::default(), Pace::default(), Semaphore::new(SCANS));
+        let (pool, options) = (pool.map_err(Error::store)?, options.clone());
+        let store = Self { config, pool, options, claims, scans, scanning, put, cancel };
+        if store.options.makes_tables {
             store.make_tables(layout).await?;
         }
         // A look, and not CREATE TABLE IF NOT EXISTS: that takes locks and rights where all is there.
@@ -110,7 +96,7 @@ impl Postgres {
             again.next().ok_or_else(|| Error::refused(error))?;
         }
         let insert = "INSERT INTO durable_layout VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
-        client.execute(insert, &[&layout.encode()]).await.map(drop).map_err(Error::refused)
+        self.run(insert, &[&layout.encode()]).await.map(drop)
     }
 
     async fn client(&self) -> Result<Object> {
@@ -124,22 +110,54 @@ impl Postgres {
         })
     }
 
-    /// Runs a statement, which is prepared the first time, and waits for the answer for so long only.
-    pub async fn run(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>> {
-        let client = self.client().await?;
+    /// Runs a short statement.
+    pub async fn run(&self, sql: &str, parameters: &[&dyn Parameter]) -> Result<Vec<Record>> {
+        self.at(&self.claims, sql, parameters).await
+    }
+
+    /// Runs a statement with the patience of a pace, which is doubled when it ends, so that a server that is slow is waited
+    /// for in the end.
+    async fn at(&self, pace: &Pace, sql: &str, parameters: &[&dyn Parameter]) -> Result<Vec<Record>> {
+        let doublings = pace.0.load(Ordering::Relaxed);
+        let answer = self.within(self.options.patience * (1 << doublings), sql, parameters).await;
+        let is_slow = matches!(&answer, Err(Error::Store(why)) if why.starts_with(SILENT));
+        pace.0.store(if is_slow { DOUBLINGS.min(doublings + 1) } else { 0 }, Ordering::Relaxed);
+        answer
+    }
+
+    /// Runs a statement and waits for the answer for so long. After that this connection is given up, and all that are idle.
+    async fn within(&self, patience: Duration, sql: &str, parameters: &[&dyn Parameter]) -> Result<Vec<Record>> {
         STATEMENTS.fetch_add(1, Ordering::Relaxed);
-        let work = async { client.query(&client.prepare_cached(sql).await?, parameters).await };
-        let Ok(answer) = timeout(PATIENCE, work).await else {
-            drop(Object::take(client));
-            return Err(Error::Store("no answer in time".to_owned()));
+        let typed: Vec<_> = parameters.iter().map(|parameter| parameter.typed()).collect();
+        let mut client = None;
+        let work = async {
+            let client = client.insert(self.client().await?);
+            let answer = if self.options.prepares {
+                let values: Vec<_> = typed.iter().map(|typed| typed.0).collect();
+                async { client.query(&client.prepare_cached(sql).await?, &values).await }.await
+            } else {
+                client.query_typed(sql, &typed).await
+            };
+            answer.map_err(faulty)
         };
-        answer.map_err(|error| match error.code() {
-            Some(&SqlState::UNDEFINED_TABLE) => {
-                Error::Refused("its tables are missing: make them with `durable-jobs migrate`".to_owned())
-            }
-            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::refused(error),
-            _ => Error::store(error),
+        let answer = timeout(patience, work).await;
+        answer.unwrap_or_else(|_| {
+            drop(client.map(Object::take));
+            self.pool.retain(|_, _| false);
+            Err(Error::Store(format!("{SILENT} {patience:?}")))
         })
+    }
+}
+
+const SILENT: &str = "no answer within";
+
+fn faulty(error: tokio_postgres::Error) -> Error {
+    match error.code() {
+        Some(&SqlState::UNDEFINED_TABLE) => {
+            Error::Refused("its tables are missing: make them with `durable-jobs migrate`".to_owned())
+        }
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::refused(error),
+        _ => Error::store(error),
     }
 }
 
@@ -169,7 +187,8 @@ impl Store for Postgres {
         let parts: Vec<i32> = jobs.iter().map(|job| job.part as i32).collect();
         let (deadlines, ids) = integers(jobs.iter().map(|job| (job.deadline, job.id)));
         let payloads: Vec<&[u8]> = jobs.iter().map(|job| &job.payload[..]).collect();
-        let records = self.run(&self.put, &[&parts, &ids, &deadlines, &payloads]).await?;
+        let patience = self.options.patience * (1 << DOUBLINGS); // for ten thousand rows
+        let records = self.within(patience, &self.put, &[&parts, &ids, &deadlines, &payloads]).await?;
         Ok(number(&records[0], 0))
     }
 
@@ -180,7 +199,8 @@ impl Store for Postgres {
 
     async fn scan(&self, part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>> {
         let (deadline, id) = after.map_or((-1, -1), |(deadline, id)| (integer(deadline), integer(id)));
-        let records = self.run(SCAN, &[&(part as i32), &deadline, &id, &(limit as i64)]).await?;
+        let _turn = self.scanning.acquire().await.map_err(Error::store)?;
+        let records = self.at(&self.scans, SCAN, &[&(part as i32), &deadline, &id, &(limit as i64)]).await?;
         Ok(records.iter().map(|row| (number(row, 0), number(row, 1))).collect())
     }
 
@@ -231,10 +251,12 @@ impl Store for Postgres {
     }
 
     async fn news(&self) -> Result<BoxStream<'static, News>> {
-        if !self.news {
+        if !self.options.news {
             return Ok(stream::pending().boxed()); // The windows are loaded anew every so often.
         }
-        let (client, mut connection) = self.config.connect(NoTls).await.map_err(Error::store)?;
+        let patience = self.options.patience;
+        let connecting = timeout(patience, self.config.connect(NoTls)).await.map_err(Error::store)?;
+        let (client, mut connection) = connecting.map_err(Error::store)?;
         let (tell, told) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
@@ -245,14 +267,21 @@ impl Store for Postgres {
                 }
             }
         });
-        client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(Error::store)?;
-        // With the client, the connection ends.
-        let news =
-            stream::unfold((client, told), async |(client, mut told)| Some((told.recv().await?, (client, told))));
+        let listen = format!("LISTEN {CHANNEL}");
+        timeout(patience, client.batch_execute(&listen)).await.map_err(Error::store)?.map_err(Error::store)?;
+        // With the client, the connection ends. While nothing is told it may be silent for another reason, so it is asked.
+        let news = stream::unfold((client, told, patience), async |(client, mut told, patience)| {
+            loop {
+                match timeout(patience, told.recv()).await {
+                    Ok(news) => return Some((news?, (client, told, patience))),
+                    Err(_) => timeout(patience, client.batch_execute("")).await.ok()?.ok()?,
+                }
+            }
+        });
         Ok(news.boxed())
     }
 
     async fn count(&self, part: u32) -> Result<u64> {
-        Ok(number(&self.run(COUNT, &[&(part as i32)]).await?[0], 0))
+        Ok(number(&self.within(LONG, COUNT, &[&(part as i32)]).await?[0], 0))
     }
 }

@@ -11,9 +11,10 @@ mod server;
 mod trial;
 
 use std::path::Path;
+use std::time::Duration;
 
 use durable_jobs::args::StoreArgs;
-use durable_jobs::store::{Options, Shards, open};
+use durable_jobs::store::{Options, Shards, open, postgres};
 
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
@@ -110,6 +111,34 @@ async fn postgres_lives_through_kills_of_workers_and_server() {
     kills::of_workers(&[name], async || server.kill_and_start().await).await;
 }
 
+/// Connections that fall silent are given up, those of the news as well: nothing waits for the reload.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_gives_up_silent_connections() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("silence").await;
+    let direct = shards(std::slice::from_ref(&name)).await;
+    let proxy = server::Proxy::to(&server).await;
+    let args = StoreArgs::new(&[format!("postgres://jobs@127.0.0.1:{}/silence", proxy.port)], 4);
+    let shards = StoreArgs { patience: Duration::from_millis(500), ..args }.open().await.unwrap();
+    trial::connections_fall_silent(&shards, &direct, || proxy.silence()).await;
+}
+
+/// Where the server keeps no prepared statement, none is asked for. PgBouncer in transaction mode is one, if it is installed.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_no_statements_if_asked_not_to() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("unprepared").await;
+    let bouncer = server::Bouncer::start(&server);
+    shards(std::slice::from_ref(&name)).await;
+    let name = bouncer.as_ref().map_or(name, |bouncer| bouncer.url("unprepared"));
+    let args = StoreArgs { no_news: true, no_prepare: true, ..StoreArgs::new(std::slice::from_ref(&name), 4) };
+    let shards = trial::insist(async || args.open().await).await;
+    trial::two_owners_of_faulty_stores(&shards).await;
+    let store = postgres::Postgres::open(&name, shards.stores[0].0, &args.options(false)).await.unwrap();
+    let kept = store.run("SELECT count(*) FROM pg_prepared_statements", &[]).await.unwrap();
+    assert_eq!(kept[0].get::<_, i64>(0), 0);
+}
+
 /// Commands look and make nothing: beside a transaction that is open, and without tables they refuse.
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_has_its_tables_made_by_migrate_only() {
@@ -159,7 +188,7 @@ async fn postgres_scans_no_graveyard() {
     let client = server.client("graves").await;
     let pages = async |after: (i64, i64)| {
         client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
-        let scan = durable_jobs::store::postgres::SCAN;
+        let scan = durable_jobs::store::postgres::sql::SCAN;
         let scan = scan.replace("$1", "0").replace("$2", &after.0.to_string()).replace("$3", &after.1.to_string());
         let explain = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) {}", scan.replace("$4", "10"));
         let lines = client.query(&explain, &[]).await.unwrap();

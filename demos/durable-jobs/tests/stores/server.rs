@@ -9,6 +9,9 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use tempfile::TempDir;
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_postgres::{Client, NoTls};
 
 use crate::trial::insist;
@@ -82,7 +85,7 @@ impl Postgres {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
-    fn url(&self, database: &str) -> String {
+    pub(crate) fn url(&self, database: &str) -> String {
         let host = self.directory.path().display().to_string().replace('/', "%2F");
         format!("postgres://jobs@{host}/{database}")
     }
@@ -142,10 +145,81 @@ impl Postgres {
     }
 }
 
+/// A way to a server on which connections fall silent, without an end.
+pub(crate) struct Proxy {
+    pub(crate) port: u16,
+    silence: watch::Sender<()>,
+}
+
+impl Proxy {
+    pub(crate) async fn to(server: &Postgres) -> Self {
+        let socket = server.directory.path().join(".s.PGSQL.5432");
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, silence) = (listener.local_addr().unwrap().port(), watch::Sender::new(()));
+        let proxy = Self { port, silence: silence.clone() };
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let (mut far, mut silence) =
+                    (tokio::net::UnixStream::connect(&socket).await.unwrap(), silence.subscribe());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                        // Held open: nobody is told.
+                        _ = silence.changed() => std::future::pending().await,
+                    }
+                });
+            }
+        });
+        proxy
+    }
+
+    /// Lets all connections fall silent. Those that are made from now on are not.
+    pub(crate) fn silence(&self) {
+        self.silence.send_replace(());
+    }
+}
+
 impl Drop for Postgres {
     fn drop(&mut self) {
         // At an interrupt it cuts all connections and cleans up.
         let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
         let _ = self.server.wait();
+    }
+}
+
+/// A PgBouncer in transaction mode in front of a server.
+pub(crate) struct Bouncer(Child, TempDir);
+
+impl Bouncer {
+    /// `None` if there is none on this machine.
+    pub(crate) fn start(server: &Postgres) -> Option<Self> {
+        let program =
+            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].map(Path::new).into_iter().find(|it| it.exists())?;
+        let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let (at, server) = (directory.path().display(), server.directory.path().display());
+        let file = directory.path().join("ini");
+        let users = directory.path().join("users");
+        let ini = format!(
+            "[databases]\n* = host={server}\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = {at}\n\
+             auth_type = trust\nauth_file = {}\npool_mode = transaction\ndefault_pool_size = 2\n",
+            users.display()
+        );
+        fs::write(&users, "\"jobs\" \"\"\n").unwrap();
+        fs::write(&file, ini).unwrap();
+        let child = as_a_user(program).arg(file).stderr(Stdio::null()).spawn().unwrap();
+        Some(Self(child, directory))
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        let host = self.1.path().display().to_string().replace('/', "%2F");
+        format!("postgres://jobs@{host}:6432/{database}")
+    }
+}
+
+impl Drop for Bouncer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

@@ -461,3 +461,19 @@ pub(crate) async fn transactions_meet(shards: &Shards) {
         worker.stop().await;
     }
 }
+
+/// Connections fall silent again and again, and everything goes on after the patience: claims, scans, and news.
+pub(crate) async fn connections_fall_silent(shards: &Shards, direct: &Shards, silence: impl Fn()) {
+    let trial = Trial::default();
+    let far = || Settings { reload: Duration::from_secs(3_600), lease: Duration::from_secs(3), ..settings() };
+    let worker = trial.work(shards, far(), false);
+    let began = Instant::now();
+    for step in 0..5 {
+        trial.put(direct, step * 50..step * 50 + 50, 300).await;
+        silence();
+        trial.have_begun(step * 50..step * 50 + 50).await;
+    }
+    trial.end(direct).await;
+    worker.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+}
