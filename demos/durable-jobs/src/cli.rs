@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::panic;
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +11,6 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, value_parser};
 use comfy_table::{CellAlignment, Table, presets};
 use futures_util::FutureExt;
-use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{StoreArgs, span};
@@ -20,12 +19,16 @@ use crate::compare;
 use crate::demo::{self, Wishes, lock};
 use crate::error::{Error, Result};
 use crate::output::print;
+use crate::program;
 use crate::store::postgres::{Postgres, STATEMENTS};
 use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Shards};
 use crate::worker::{self, Deliver, Delivery, Settings};
 
 /// How many jobs `put --copies` inserts at a time.
 const CHUNK: u64 = 10_000;
+
+/// How many of the jobs that have failed `status` shows.
+const SHOWN: usize = 10;
 
 /// The most bytes of payload that it inserts at a time.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -51,9 +54,18 @@ enum Action {
     Put(PutArgs),
     /// Removes a job
     Cancel { id: u64 },
+    /// Lets a job that has failed run again, or all of them, and prints how many
+    Retry { id: Option<u64> },
     /// Runs jobs when they are due
     Worker(WorkerArgs),
-    /// Prints how many jobs each partition has, when the first is due, and who looks after it
+    /// For --exec: runs a program until the worker dies
+    #[command(hide = true)]
+    Keep {
+        worker: u32,
+        #[arg(num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<String>,
+    },
+    /// Prints how many jobs each partition has and how many have failed, when the first is due, and who looks after it
     Status,
     /// Runs two workers and kills one, and tells how late jobs were and how many were lost
     Demo(Wishes),
@@ -104,6 +116,9 @@ struct WorkerArgs {
     /// Jobs under way at a time [default: 8 with --exec, else 2000]
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     at_once: Option<u32>,
+    /// After how many attempts a job is put among those that have failed
+    #[arg(long, default_value_t = 25, value_parser = value_parser!(u32).range(1..))]
+    attempts: u32,
     /// For tests: say "ready" on standard output, and stop when standard input ends
     #[arg(long, hide = true)]
     lifeline: bool,
@@ -141,7 +156,7 @@ pub fn main() -> ExitCode {
         ran
     });
     match ran {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             eprintln!("durable-jobs: {error}");
             ExitCode::from(error.exit_status())
@@ -149,19 +164,25 @@ pub fn main() -> ExitCode {
     }
 }
 
-async fn run(Cli { action, stores }: Cli) -> Result<()> {
-    match action {
+async fn run(Cli { action, stores }: Cli) -> Result<ExitCode> {
+    let done = match action {
+        Action::Keep { worker, program } => return Ok(program::keep(worker, &program).await),
         Action::Migrate => stores.make().await.map(drop),
         Action::Put(args) => put(&stores, args).await,
         Action::Cancel { id } => match id <= MAX_NUMBER && stores.open().await?.cancel(id).await? {
             true => Ok(()),
             false => Err(Error::Broken("no such job".to_owned())),
         },
+        Action::Retry { id } => {
+            let back = stores.open().await?.retry(id, Clock::default().now_ms()).await?;
+            print(&format!("{back}\n"))
+        }
         Action::Worker(args) => work(&stores, args).await,
         Action::Status => status(&stores.open().await?).await,
         Action::Demo(wishes) => unless_interrupted(demo::show(&wishes, &stores)).await,
         Action::Compare(wishes) => unless_interrupted(compare::show(&wishes, &stores)).await,
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 async fn unless_interrupted(work: impl Future<Output = Result<()>>) -> Result<()> {
@@ -215,6 +236,7 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         reload: args.reload,
         capacity: args.capacity as usize,
         at_once: args.at_once.unwrap_or(if args.exec.is_empty() { 2_000 } else { 8 }) as usize,
+        attempts: args.attempts,
         clock: clock.clone(),
     };
     let shards = stores.open().await?;
@@ -232,7 +254,7 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
             }
             std::future::ready(printed.map_err(|error| error.to_string())).boxed()
         }),
-        false => Arc::new(move |job: Delivery| execute(args.exec.clone(), job).boxed()),
+        false => Arc::new(move |job: Delivery| program::execute(args.exec.clone(), job).boxed()),
     };
     let stop = async {
         let (mut stdin, mut nowhere) = (tokio::io::stdin(), tokio::io::sink());
@@ -260,42 +282,32 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program for a job. It is killed if the job is given up.
-async fn execute(program: Vec<String>, job: Delivery) -> std::result::Result<(), String> {
-    let mut command = tokio::process::Command::new(&program[0]);
-    command.args(&program[1..]).env("JOB_ID", job.id.to_string()).env("JOB_ATTEMPT", job.attempt.to_string());
-    let mut child = match command.stdin(Stdio::piped()).kill_on_drop(true).spawn() {
-        Ok(child) => child,
-        Err(error) => return Err(format!("{}: {error}", program[0])),
-    };
-    if let Some(mut stdin) = child.stdin.take() {
-        // A program need not read it.
-        let _ = stdin.write_all(&job.payload).await;
-    }
-    let status = child.wait().await.map_err(|error| error.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("{}: {status}", program[0])) }
-}
-
 async fn status(shards: &Shards) -> Result<()> {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["partition", "store", "jobs", "first due", "worker"]);
+    table.load_preset(presets::NOTHING).set_header(["partition", "store", "jobs", "failed", "first due", "worker"]);
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let (now, mut all, mut rows) = (Clock::default().now_ms(), 0, Vec::new());
+    let (now, mut all, mut all_failed, mut rows) = (Clock::default().now_ms(), 0, 0, Vec::new());
+    let mut errors = String::new();
     for (layout, store) in &shards.stores {
         let leases = store.leases().await?;
         for part in layout.parts() {
-            let (jobs, first) = (store.count(part).await?, store.scan(part, None, 1).await?);
+            let ((jobs, failed), first) = (store.count(part).await?, store.scan(part, None, 1).await?);
+            for job in store.failed(part, SHOWN).await?.into_iter().take(SHOWN.saturating_sub(errors.lines().count())) {
+                errors += &format!("job {}, attempt {}: {}\n", job.id, job.attempts, job.error.escape_default());
+            }
             let first = first.first().map(|row| (i128::from(row.0) - i128::from(now)) as f64 / 1e3);
             let first = first.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
             let lease = leases.iter().find(|lease| lease.key == u64::from(part) && lease.until > now);
             let worker = lease.map_or_else(|| "-".to_owned(), |lease| format!("{:x}", lease.owner));
             all += jobs;
-            rows.push((part, [part.to_string(), (layout.shard + 1).to_string(), jobs.to_string(), first, worker]));
+            all_failed += failed;
+            let [number, shard] = [part, layout.shard + 1].map(|number| number.to_string());
+            rows.push((part, [number, shard, jobs.to_string(), failed.to_string(), first, worker]));
         }
     }
     rows.sort_unstable();
     table.add_rows(rows.into_iter().map(|row| row.1));
-    print(&format!("{}\n{all} jobs\n", table.trim_fmt()))
+    print(&format!("{}\n{errors}{all} jobs, {all_failed} failed\n", table.trim_fmt()))
 }
 
 /// Ready at an interrupt, or at a request to terminate.

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::ledger;
 use crate::output::print;
 use crate::store::postgres::Postgres;
-use crate::store::{Layout, Store};
+use crate::store::{End, Layout, Store};
 
 /// The rows of one statement that polls.
 const BATCH: usize = 100;
@@ -111,7 +111,7 @@ pub async fn poll(store: &Postgres, every: Duration, lease: Duration, clock: &Cl
                 for job in &taken {
                     let (id, attempt) = (job.get::<_, i64>(0), job.get::<_, i32>(1));
                     if print(&format!("{id} {attempt} {} demo\n", clock.now_us())).is_ok() {
-                        ends.push(((until, id as u64), None));
+                        ends.push(((until, id as u64), End::Done));
                     }
                 }
                 let settled = store.settle(0, &ends).await;

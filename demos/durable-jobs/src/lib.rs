@@ -12,6 +12,7 @@ pub mod demo;
 pub mod error;
 pub mod ledger;
 pub mod output;
+pub mod program;
 pub mod store;
 pub mod tenure;
 pub mod worker;

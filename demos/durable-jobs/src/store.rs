@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 use timer_wheel::window::Position;
 
@@ -31,7 +32,10 @@ pub const MAX_NUMBER: u64 = i64::MAX as u64;
 pub const MAX_PAYLOAD: usize = 64 << 10;
 
 /// The version of the tables, of whatever store.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// How many jobs that have failed are looked at in one request.
+const FAILED: usize = 1_000;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Job {
@@ -54,11 +58,29 @@ pub enum Claim {
     Gone,
 }
 
+/// What becomes of a job whose claim ends.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum End {
+    Done,
+    /// It is to be done again, at this deadline.
+    Later(u64),
+    /// It is not to be done again, until somebody says so. With the error of its last attempt.
+    Failed(String),
+}
+
+/// A job that is not done again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failed {
+    pub id: u64,
+    pub attempts: u32,
+    pub error: String,
+}
+
 /// The right to look after a partition until some time, 0 if it was given back. Two workers that both believe to have it do
 /// no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lease {
-    /// The partition, or what else [`tenure`](crate::tenure) counts.
+    /// The partition, or what else is counted.
     pub key: u64,
     pub owner: u64,
     /// One more with each change, from 1 on.
@@ -137,8 +159,15 @@ pub trait Store: Send + Sync {
     /// for each row.
     async fn claim(&self, part: u32, rows: &[Row], until: u64) -> Result<Vec<Claim>>;
 
-    /// Removes the rows that are at their positions, or moves those with a deadline to it. It need not tell.
-    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()>;
+    /// Removes the rows that are at their positions, moves them, or puts them among the failed, where one of the same id is
+    /// replaced. It need not tell.
+    async fn settle(&self, part: u32, ends: &[(Row, End)]) -> Result<()>;
+
+    /// The first jobs that have failed, up to `limit`, in the order of their ids.
+    async fn failed(&self, part: u32, limit: usize) -> Result<Vec<Failed>>;
+
+    /// Moves jobs that have failed back, without attempts, and tells of them. Answers how many: not those whose id waits.
+    async fn retry(&self, part: u32, ids: &[u64], deadline: u64) -> Result<u64>;
 
     /// The leases that there are. Those that are over may be among them.
     async fn leases(&self) -> Result<Vec<Lease>>;
@@ -149,8 +178,8 @@ pub trait Store: Send + Sync {
     /// The news of all partitions from now on. When they end, some may have been lost.
     async fn news(&self) -> Result<BoxStream<'static, News>>;
 
-    /// How many jobs a partition has.
-    async fn count(&self, part: u32) -> Result<u64>;
+    /// How many jobs wait in a partition, and how many have failed.
+    async fn count(&self, part: u32) -> Result<(u64, u64)>;
 }
 
 /// All stores of jobs, one or more, each with its share of the partitions, in the order of their shards.
@@ -183,10 +212,9 @@ impl Shards {
     }
 
     pub fn part_of(&self, id: u64) -> u32 {
-        // The finalizer of SplitMix64: ids may be consecutive, or all even.
-        let mixed = (id ^ (id >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % u64::from(self.partitions())) as u32
+        // A hash that SQL has: a service may insert a job beside its own rows.
+        let hash: [u8; 16] = Md5::digest(id.to_string()).into();
+        u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) % self.partitions()
     }
 
     fn shard_of(&self, part: u32) -> usize {
@@ -209,6 +237,27 @@ impl Shards {
             inserted += store.put(share).await?;
         }
         Ok(inserted)
+    }
+
+    /// Lets jobs that have failed be done again: one, or all. Answers how many.
+    pub async fn retry(&self, id: Option<u64>, deadline: u64) -> Result<u64> {
+        if let Some(id) = id {
+            let part = self.part_of(id);
+            return self.store_of(part).retry(part, &[id], deadline).await;
+        }
+        let mut all = 0;
+        for part in 0..self.partitions() {
+            loop {
+                let failed = self.store_of(part).failed(part, FAILED).await?;
+                let ids: Vec<u64> = failed.iter().map(|job| job.id).collect();
+                let back = self.store_of(part).retry(part, &ids, deadline).await?;
+                all += back;
+                if back == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(all)
     }
 
     pub async fn cancel(&self, id: u64) -> Result<bool> {

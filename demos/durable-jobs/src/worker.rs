@@ -21,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::store::{Claim, News, Row, Shards};
+use crate::store::{Claim, End, News, Row, Shards};
 use crate::tenure::{self, Tenure};
 
 /// How many rows are claimed in one transaction.
@@ -59,6 +59,8 @@ pub struct Settings {
     pub capacity: usize,
     /// How many jobs are under way at a time.
     pub at_once: usize,
+    /// After how many attempts a job is not done again.
+    pub attempts: u32,
 }
 
 /// A job to be done. It may be done again, if the worker dies before it can say that it was done.
@@ -247,49 +249,48 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     }
 }
 
-enum End {
-    Done,
-    Later(u64),
-    /// The lease has ended, or will before long: the job is due again then.
-    Overdue,
-}
-
-async fn end_of(context: &Context, row: Row, delivery: Delivery, end: Instant) -> (Row, End) {
+/// Does a job. `None` if its lease has ended, or will before long: it is due again then.
+async fn end_of(context: &Context, row: Row, delivery: Delivery, end: Instant) -> (Row, Option<End>) {
     let (clock, lease) = (&context.settings.clock, context.settings.lease);
-    let (until, attempt) = (delivery.until, delivery.attempt);
+    let (until, attempt, most) = (delivery.until, delivery.attempt, context.settings.attempts);
     // A process that was stopped for a while, or got its answer late, has lost its claims.
     let left = Duration::from_millis(until.saturating_sub(clock.now_ms()));
     let left = left.min(end.saturating_duration_since(Instant::now())).saturating_sub(lease / 10);
     if left.is_zero() {
-        return (row, End::Overdue);
+        return (row, None);
+    }
+    if attempt > most {
+        return (row, Some(End::Failed("no attempt came to its end".to_owned())));
     }
     let delivered = std::panic::AssertUnwindSafe((context.deliver)(delivery)).catch_unwind();
     match timeout(left, delivered).await {
-        Ok(Ok(Ok(()))) => (row, End::Done),
+        Ok(Ok(Ok(()))) => (row, Some(End::Done)),
         Ok(failed) => {
             let why = failed.unwrap_or_else(|_| Err("it panicked".to_owned())).err().unwrap_or_default();
             eprintln!("durable-jobs: job {}, attempt {attempt}: {why}", row.1);
+            if attempt >= most {
+                return (row, Some(End::Failed(why)));
+            }
             let backoff = FIRST_BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(20)).min(LONGEST_BACKOFF);
-            (row, End::Later(clock.now_ms().saturating_add(backoff.as_millis() as u64)))
+            (row, Some(End::Later(clock.now_ms().saturating_add(backoff.as_millis() as u64))))
         }
-        Err(_) => (row, End::Overdue),
+        Err(_) => (row, None),
     }
 }
 
 /// Settles rows whose claims last until a time of the wall clock and of ours. An engine may give up a transaction, or a
 /// connection be cut; what was done would be done again, so this is tried until the claims end.
-async fn settle(context: &Context, part: u32, (until, end): (u64, Instant), chunk: Vec<(Row, End)>) {
+async fn settle(context: &Context, part: u32, (until, end): (u64, Instant), chunk: Vec<(Row, Option<End>)>) {
     let (mut rows, mut ends, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (row, end) in chunk {
         rows.push(row);
         let claimed = (until, row.1);
         match end {
-            End::Done => ends.push((claimed, None)),
-            End::Later(later) => {
-                ends.push((claimed, Some(later)));
-                told.push((later, row.1));
+            Some(end) => {
+                told.extend(if let End::Later(later) = end { Some((later, row.1)) } else { None });
+                ends.push((claimed, end));
             }
-            End::Overdue => told.push(claimed),
+            None => told.push(claimed),
         }
     }
     let mut pause = FIRST_PAUSE;

@@ -1,20 +1,22 @@
 //! Jobs in etcd. Each request is a transaction or two, with a nested one for each job.
 //!
 //! A job has up to four keys: its position, without a value; by its id where that is, and its payload; and a key that each
-//! claim writes, whose version is the number of attempts. The watch of the positions is the news, in the order of commits.
+//! claim writes, whose version is the number of attempts. The watch of the positions is the news, in the order of commits. A
+//! job that has failed has one key.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use etcd_client::{
-    Client, Compare, CompareOp, ConnectOptions, Error as Fault, Event, EventType, GetOptions, Txn, TxnOp,
+    Client, Compare, CompareOp, ConnectOptions, Error as Fault, Event, EventType, GetOptions, KeyValue, Txn, TxnOp,
     TxnOpResponse, WatchOptions, WatchResponse,
 };
 use futures_util::future::ready;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::timeout;
 
-use super::{Claim, Job, Layout, Lease, News, Row, Store};
+use super::{Claim, End, Failed, Job, Layout, Lease, News, Row, Store};
 use crate::error::{Error, Result};
 
 /// How many jobs a transaction has. etcd takes up to 1.5 MB.
@@ -43,6 +45,13 @@ fn payload(id: u64) -> String {
 
 fn attempts(id: u64) -> String {
     format!("durable-jobs/attempts/{id}")
+}
+
+/// A job that has failed: its attempts, its last error, and its payload.
+type Record = (u32, String, Vec<u8>);
+
+fn failed(part: u32, id: u64) -> String {
+    format!("durable-jobs/failed/{part:05}/{id:020}")
 }
 
 fn put(key: String, value: impl Into<Vec<u8>>) -> TxnOp {
@@ -121,21 +130,30 @@ impl Etcd {
         }
         Ok(answers)
     }
+
+    /// Inserts the jobs whose ids do not wait, and which are among the failed if they are to leave those.
+    async fn insert(&self, jobs: &[Job], leave_failed: bool) -> Result<u64> {
+        let inserted = self.each(jobs, |job| {
+            let mut when = vec![Compare::version(payload(job.id), CompareOp::Equal, 0)];
+            let mut keys = vec![
+                put(payload(job.id), &job.payload[..]),
+                put(position(job.part, (job.deadline, job.id)), ""),
+                put(place(job.id), job.deadline.to_string()),
+            ];
+            if leave_failed {
+                when.push(exists(failed(job.part, job.id)));
+                keys.push(delete(failed(job.part, job.id)));
+            }
+            Txn::new().when(when).and_then(keys)
+        });
+        Ok(inserted.await?.iter().filter(|(done, _)| *done).count() as u64)
+    }
 }
 
 #[async_trait]
 impl Store for Etcd {
     async fn put(&self, jobs: &[Job]) -> Result<u64> {
-        let inserted = self.each(jobs, |job| {
-            let row = (job.deadline, job.id);
-            let keys = [
-                put(payload(job.id), &job.payload[..]),
-                put(position(job.part, row), ""),
-                put(place(job.id), job.deadline.to_string()),
-            ];
-            Txn::new().when([Compare::version(payload(job.id), CompareOp::Equal, 0)]).and_then(keys)
-        });
-        Ok(inserted.await?.iter().filter(|(done, _)| *done).count() as u64)
+        self.insert(jobs, false).await
     }
 
     async fn cancel(&self, part: u32, id: u64) -> Result<bool> {
@@ -178,16 +196,51 @@ impl Store for Etcd {
         Ok(rows.iter().zip(claims.await?).map(claim).collect())
     }
 
-    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
-        let settled = self.each(ends, |(row, later)| {
+    async fn settle(&self, part: u32, ends: &[(Row, End)]) -> Result<()> {
+        let mut records = HashMap::new();
+        for (row, end) in ends {
+            let End::Failed(error) = end else { continue };
+            let mut client = self.client.kv_client();
+            let tried = self.answer(client.get(attempts(row.1), None)).await?;
+            let payload = self.answer(client.get(payload(row.1), None)).await?;
+            let tried = tried.kvs().first().map_or(0, |it| it.version() as u32);
+            let payload = payload.kvs().first().map(|it| it.value().to_vec()).unwrap_or_default();
+            records.insert(row.1, postcard::to_stdvec(&(tried, error, payload)).map_err(Error::store)?);
+        }
+        let settled = self.each(ends, |(row, end)| {
             let txn = Txn::new().when([exists(position(part, *row))]);
-            match later {
-                Some(later) if *later == row.0 => txn, // it is there
-                Some(later) => txn.and_then(shift(part, *row, *later)),
-                None => txn.and_then(remove(part, *row)),
+            match end {
+                End::Later(later) if *later == row.0 => txn, // it is there
+                End::Later(later) => txn.and_then(shift(part, *row, *later)),
+                End::Done => txn.and_then(remove(part, *row)),
+                End::Failed(_) => {
+                    let record = put(failed(part, row.1), records[&row.1].clone());
+                    txn.and_then([&remove(part, *row)[..], &[record]].concat())
+                }
             }
         });
         settled.await.map(drop)
+    }
+
+    async fn failed(&self, part: u32, limit: usize) -> Result<Vec<Failed>> {
+        let options = GetOptions::new().with_range(failed(part + 1, 0)).with_limit(limit as i64);
+        let jobs = self.answer(self.client.kv_client().get(failed(part, 0), Some(options))).await?;
+        let job = |it: &KeyValue| {
+            let id = number(it.key().rsplit(|byte| *byte == b'/').next()?)?;
+            let (attempts, error, _) = postcard::from_bytes::<Record>(it.value()).ok()?;
+            Some(Failed { id, attempts, error })
+        };
+        Ok(jobs.kvs().iter().filter_map(job).collect())
+    }
+
+    async fn retry(&self, part: u32, ids: &[u64], deadline: u64) -> Result<u64> {
+        let mut jobs = Vec::new();
+        for id in ids {
+            let found = self.answer(self.client.kv_client().get(failed(part, *id), None)).await?;
+            let record = found.kvs().first().and_then(|it| postcard::from_bytes::<Record>(it.value()).ok());
+            jobs.extend(record.map(|(_, _, payload)| Job { part, id: *id, deadline, payload }));
+        }
+        self.insert(&jobs, true).await
     }
 
     async fn leases(&self) -> Result<Vec<Lease>> {
@@ -225,8 +278,12 @@ impl Store for Etcd {
         Ok(told.flat_map(move |told| stream::iter(all(told))).boxed())
     }
 
-    async fn count(&self, part: u32) -> Result<u64> {
-        let all = GetOptions::new().with_range(position(part + 1, (0, 0))).with_count_only();
-        Ok(self.answer(self.client.kv_client().get(position(part, (0, 0)), Some(all))).await?.count() as u64)
+    async fn count(&self, part: u32) -> Result<(u64, u64)> {
+        let count = async |from: String, to: String| {
+            let all = GetOptions::new().with_range(to).with_count_only();
+            Ok::<_, Error>(self.answer(self.client.kv_client().get(from, Some(all))).await?.count() as u64)
+        };
+        let waiting = count(position(part, (0, 0)), position(part + 1, (0, 0))).await?;
+        Ok((waiting, count(failed(part, 0), failed(part + 1, 0)).await?))
     }
 }

@@ -1,6 +1,7 @@
 //! Jobs in PostgreSQL. Each request is one statement or two, and each statement is a transaction.
 
 pub mod sql;
+pub mod value;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,11 +13,11 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Config, NoTls, Row as Record};
 
 use self::sql::*;
-use super::{Claim, Job, Layout, Lease, News, Options, Row, Store, password};
+use self::value::*;
+use super::{Claim, End, Failed, Job, Layout, Lease, News, Options, Row, Store, password};
 use crate::error::{Error, Result};
 
 /// How many statements this process has sent, for comparison.
@@ -45,28 +46,12 @@ pub struct Postgres {
     /// If there are news, the two statements notify in their transaction.
     put: String,
     cancel: String,
+    retry: String,
 }
 
 /// How often the patience is doubled at present.
 #[derive(Default)]
 struct Pace(AtomicU32);
-
-/// A parameter of a statement, and its type, for the server that is not asked for it.
-pub trait Parameter: Sync {
-    fn typed(&self) -> (&(dyn ToSql + Sync), Type);
-}
-
-macro_rules! parameters {
-    ($($rust:ty: $sql:ident),*) => {
-        $(impl Parameter for $rust {
-            fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
-                (self, Type::$sql)
-            }
-        })*
-    };
-}
-
-parameters!(i32: INT4, i64: INT8, String: TEXT, Vec<i32>: INT4_ARRAY, Vec<i64>: INT8_ARRAY, Vec<&[u8]>: BYTEA_ARRAY);
 
 impl Postgres {
     pub async fn open(url: &str, layout: Layout, options: &Options) -> Result<Self> {
@@ -75,10 +60,11 @@ impl Postgres {
             config.password(password);
         }
         let pool = Pool::builder(Manager::new(config.clone(), NoTls)).max_size(CONNECTIONS).build();
-        let (put, cancel) = (counted(PUT, "+", options.news), counted(CANCEL, "-", options.news));
+        let [put, cancel, retry] =
+            [(PUT, '+'), (CANCEL, '-'), (RETRY, '+')].map(|(sql, sign)| counted(sql, sign, options.news));
         let (claims, scans, scanning) = (Pace::default(), Pace::default(), Semaphore::new(SCANS));
         let (pool, options) = (pool.map_err(Error::store)?, options.clone());
-        let store = Self { config, pool, options, claims, scans, scanning, put, cancel };
+        let store = Self { config, pool, options, claims, scans, scanning, put, cancel, retry };
         if store.options.makes_tables {
             store.make_tables(layout).await?;
         }
@@ -168,19 +154,6 @@ fn parse(text: &str) -> Option<News> {
     Some(if text.starts_with('-') { News::Removed(part, row) } else { News::Inserted(part, row) })
 }
 
-/// What is larger than PostgreSQL's integers is refused where it comes from. Only sentinels are.
-fn integer(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn integers(rows: impl Iterator<Item = Row>) -> (Vec<i64>, Vec<i64>) {
-    rows.map(|row| (integer(row.0), integer(row.1))).unzip()
-}
-
-fn number(record: &Record, column: usize) -> u64 {
-    record.get::<_, i64>(column) as u64
-}
-
 #[async_trait]
 impl Store for Postgres {
     async fn put(&self, jobs: &[Job]) -> Result<u64> {
@@ -221,17 +194,47 @@ impl Store for Postgres {
         Ok(rows.iter().map(|row| claims.remove(&row.1).unwrap_or(Claim::Gone)).collect())
     }
 
-    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
-        let (deadlines, ids) = integers(ends.iter().filter(|end| end.1.is_none()).map(|end| end.0));
+    async fn settle(&self, part: u32, ends: &[(Row, End)]) -> Result<()> {
+        let part = part as i32;
+        let (deadlines, ids) = integers(ends.iter().filter(|end| end.1 == End::Done).map(|end| end.0));
         if !ids.is_empty() {
-            self.run(REMOVE, &[&(part as i32), &deadlines, &ids]).await?;
+            self.run(REMOVE, &[&part, &deadlines, &ids]).await?;
         }
-        let (deadlines, ids) = integers(ends.iter().filter(|end| end.1.is_some()).map(|end| end.0));
-        let later: Vec<i64> = ends.iter().filter_map(|end| end.1.map(integer)).collect();
-        if !ids.is_empty() {
-            self.run(MOVE, &[&(part as i32), &deadlines, &ids, &later]).await?;
+        let (mut moved, mut failed, mut later, mut errors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (row, end) in ends {
+            match end {
+                End::Done => {}
+                End::Later(deadline) => {
+                    moved.push(*row);
+                    later.push(integer(*deadline));
+                }
+                End::Failed(error) => {
+                    failed.push(*row);
+                    errors.push(error.replace('\0', "\\0")); // a letter that PostgreSQL does not have
+                }
+            }
+        }
+        if !moved.is_empty() {
+            let (deadlines, ids) = integers(moved.into_iter());
+            self.run(MOVE, &[&part, &deadlines, &ids, &later]).await?;
+        }
+        if !failed.is_empty() {
+            let (deadlines, ids) = integers(failed.into_iter());
+            self.run(FAIL, &[&part, &deadlines, &ids, &errors]).await?;
         }
         Ok(())
+    }
+
+    async fn failed(&self, part: u32, limit: usize) -> Result<Vec<Failed>> {
+        let failed = self.within(LONG, FAILED, &[&(part as i32), &(limit as i64)]).await?;
+        let job =
+            |row: &Record| Failed { id: number(row, 0), attempts: row.get::<_, i32>(1) as u32, error: row.get(2) };
+        Ok(failed.iter().map(job).collect())
+    }
+
+    async fn retry(&self, part: u32, ids: &[u64], deadline: u64) -> Result<u64> {
+        let ids: Vec<i64> = ids.iter().map(|id| integer(*id)).collect();
+        Ok(number(&self.within(LONG, &self.retry, &[&(part as i32), &ids, &integer(deadline)]).await?[0], 0))
     }
 
     async fn leases(&self) -> Result<Vec<Lease>> {
@@ -281,7 +284,8 @@ impl Store for Postgres {
         Ok(news.boxed())
     }
 
-    async fn count(&self, part: u32) -> Result<u64> {
-        Ok(number(&self.within(LONG, COUNT, &[&(part as i32)]).await?[0], 0))
+    async fn count(&self, part: u32) -> Result<(u64, u64)> {
+        let counted = &self.within(LONG, COUNT, &[&(part as i32)]).await?[0];
+        Ok((number(counted, 0), number(counted, 1)))
     }
 }

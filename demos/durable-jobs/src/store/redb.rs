@@ -1,33 +1,25 @@
 //! Jobs in a file of redb, which one process has open. What others may ask of that process is a service.
 
+mod tables;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
 use redb::{
-    Database, DatabaseError, Error as Fault, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
-    StorageError, Table, TableDefinition,
+    AccessGuard, Database, DatabaseError, Error as Fault, ReadTransaction, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, StorageError,
 };
 use tarpc::context::Context;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use self::tables::*;
 use super::backlog::Backlog;
 use super::shared::Jobs;
-use super::{Claim, Job, Layout, Lease, News, Row};
+use super::{Claim, End, Failed, Job, Layout, Lease, News, Row};
 use crate::error::{Error, Result};
-
-/// By partition and id: the deadline, the attempts, and the payload.
-const JOBS: TableDefinition<'_, (u32, u64), (u64, u32, &[u8])> = TableDefinition::new("jobs");
-
-/// The same jobs in the order of their partition, deadline and id.
-const DUE: TableDefinition<'_, (u32, u64, u64), ()> = TableDefinition::new("due");
-
-/// By key: the owner, the epoch, and the end.
-const LEASES: TableDefinition<'_, u64, (u64, u64, u64)> = TableDefinition::new("leases");
-
-const LAYOUT: TableDefinition<'_, (), &str> = TableDefinition::new("layout");
 
 /// How much of the file is kept in memory, at most.
 const CACHE: usize = 64 << 20;
@@ -37,7 +29,6 @@ const GROUP: usize = 256;
 
 type Work = Box<dyn FnOnce(&mut Tables<'_>) -> Faulty<()> + Send>;
 type Asked = (Work, oneshot::Sender<Result<()>>);
-type Faulty<T> = std::result::Result<T, StorageError>;
 
 /// The open file, and the thread that writes to it.
 #[derive(Clone)]
@@ -142,65 +133,6 @@ fn write(database: &Database, works: Vec<Work>) -> std::result::Result<Vec<News>
     Ok(news)
 }
 
-/// The tables of a transaction, and what it has to tell. The two tables of jobs hold the same positions.
-struct Tables<'a> {
-    jobs: Table<'a, (u32, u64), (u64, u32, &'static [u8])>,
-    due: Table<'a, (u32, u64, u64), ()>,
-    leases: Table<'a, u64, (u64, u64, u64)>,
-    news: Vec<News>,
-}
-
-impl<'a> Tables<'a> {
-    fn open(transaction: &'a redb::WriteTransaction) -> std::result::Result<Self, Fault> {
-        let (jobs, due) = (transaction.open_table(JOBS)?, transaction.open_table(DUE)?);
-        Ok(Self { jobs, due, leases: transaction.open_table(LEASES)?, news: Vec::new() })
-    }
-
-    /// The deadline, the attempts and the payload of a job.
-    fn job(&self, part: u32, id: u64) -> Faulty<Option<(u64, u32, Vec<u8>)>> {
-        Ok(self.jobs.get((part, id))?.map(|job| (job.value().0, job.value().1, job.value().2.to_vec())))
-    }
-
-    fn insert(&mut self, part: u32, (deadline, id): Row, attempts: u32, payload: &[u8]) -> Faulty<()> {
-        self.jobs.insert((part, id), (deadline, attempts, payload))?;
-        self.due.insert((part, deadline, id), ()).map(drop)
-    }
-
-    fn remove(&mut self, part: u32, (deadline, id): Row) -> Faulty<()> {
-        self.jobs.remove((part, id))?;
-        self.due.remove((part, deadline, id)).map(drop)
-    }
-
-    fn claim(&mut self, part: u32, row: Row, until: u64) -> Faulty<Claim> {
-        let Some((deadline, attempts, payload)) = self.job(part, row.1)? else { return Ok(Claim::Gone) };
-        if deadline != row.0 {
-            return Ok(Claim::Moved((deadline, row.1)));
-        }
-        let attempt = attempts.saturating_add(1);
-        self.remove(part, row)?;
-        self.insert(part, (until, row.1), attempt, &payload)?;
-        Ok(Claim::Taken { attempt, payload })
-    }
-
-    fn settle(&mut self, part: u32, row: Row, later: Option<u64>) -> Faulty<()> {
-        let Some((deadline, attempts, payload)) = self.job(part, row.1)? else { return Ok(()) };
-        if deadline != row.0 {
-            return Ok(());
-        }
-        self.remove(part, row)?;
-        later.map_or(Ok(()), |later| self.insert(part, (later, row.1), attempts, &payload))
-    }
-
-    fn lease(&mut self, wanted: Lease) -> Faulty<bool> {
-        let there = self.leases.get(wanted.key)?.map_or(0, |it| it.value().1);
-        let is_next = wanted.epoch == there + 1;
-        if is_next {
-            self.leases.insert(wanted.key, (wanted.owner, wanted.epoch, wanted.until))?;
-        }
-        Ok(is_next)
-    }
-}
-
 impl Jobs for File {
     async fn layout(self, _: Context) -> String {
         self.layout.encode()
@@ -242,8 +174,27 @@ impl Jobs for File {
         self.write(move |tables| rows.into_iter().map(|row| tables.claim(part, row, until)).collect()).await
     }
 
-    async fn settle(self, _: Context, part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()> {
-        self.write(move |tables| ends.into_iter().try_for_each(|(row, later)| tables.settle(part, row, later))).await
+    async fn settle(self, _: Context, part: u32, ends: Vec<(Row, End)>) -> Result<()> {
+        self.write(move |tables| ends.into_iter().try_for_each(|(row, end)| tables.settle(part, row, end))).await
+    }
+
+    async fn failed(self, _: Context, part: u32, limit: usize) -> Result<Vec<Failed>> {
+        let failed = move |transaction: &ReadTransaction| {
+            let jobs = transaction.open_table(FAILED)?.range((part, 0)..=(part, u64::MAX))?.take(limit);
+            let job = |job: std::result::Result<_, StorageError>| {
+                let (key, job): (AccessGuard<'_, (u32, u64)>, AccessGuard<'_, (u32, &str, &[u8])>) = job?;
+                Ok(Failed { id: key.value().1, attempts: job.value().0, error: job.value().1.to_owned() })
+            };
+            jobs.map(job).collect()
+        };
+        self.read(failed).await
+    }
+
+    async fn retry(self, _: Context, part: u32, ids: Vec<u64>, deadline: u64) -> Result<u64> {
+        let retry = move |tables: &mut Tables<'_>| {
+            ids.into_iter().try_fold(0, |all, id| Ok(all + u64::from(tables.retry(part, id, deadline)?)))
+        };
+        self.write(retry).await
     }
 
     async fn leases(self, _: Context) -> Result<Vec<Lease>> {
@@ -263,9 +214,13 @@ impl Jobs for File {
         self.write(move |tables| wanted.into_iter().map(|lease| tables.lease(lease)).collect()).await
     }
 
-    async fn count(self, _: Context, part: u32) -> Result<u64> {
-        let range = (part, 0, 0)..=(part, u64::MAX, u64::MAX);
-        self.read(move |transaction| Ok(transaction.open_table(DUE)?.range(range)?.count() as u64)).await
+    async fn count(self, _: Context, part: u32) -> Result<(u64, u64)> {
+        let (due, failed) = ((part, 0, 0)..=(part, u64::MAX, u64::MAX), (part, 0)..=(part, u64::MAX));
+        let count = |transaction: &ReadTransaction| {
+            let failed = transaction.open_table(FAILED)?.range(failed)?.count();
+            Ok((transaction.open_table(DUE)?.range(due)?.count() as u64, failed as u64))
+        };
+        self.read(count).await
     }
 
     async fn next_news(self, _: Context) -> u64 {

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::redb::File;
-use super::{Claim, Job, Layout, Lease, News, Row, Store};
+use super::{Claim, End, Failed, Job, Layout, Lease, News, Row, Store};
 use crate::error::{Error, Result};
 
 /// How long a new owner of the file may take to come forward.
@@ -41,10 +41,12 @@ pub(super) trait Jobs {
     async fn cancel(part: u32, id: u64) -> Result<bool>;
     async fn scan(part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>>;
     async fn claim(part: u32, rows: Vec<Row>, until: u64) -> Result<Vec<Claim>>;
-    async fn settle(part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()>;
+    async fn settle(part: u32, ends: Vec<(Row, End)>) -> Result<()>;
+    async fn failed(part: u32, limit: usize) -> Result<Vec<Failed>>;
+    async fn retry(part: u32, ids: Vec<u64>, deadline: u64) -> Result<u64>;
     async fn leases() -> Result<Vec<Lease>>;
     async fn lease(wanted: Vec<Lease>) -> Result<Vec<bool>>;
-    async fn count(part: u32) -> Result<u64>;
+    async fn count(part: u32) -> Result<(u64, u64)>;
     async fn next_news() -> u64;
     async fn news_since(number: u64) -> Option<(u64, Vec<News>)>;
 }
@@ -158,8 +160,16 @@ impl Store for Shared {
         taken(self.client().await?.claim(current(), part, rows.to_vec(), until).await)
     }
 
-    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
+    async fn settle(&self, part: u32, ends: &[(Row, End)]) -> Result<()> {
         taken(self.client().await?.settle(current(), part, ends.to_vec()).await)
+    }
+
+    async fn failed(&self, part: u32, limit: usize) -> Result<Vec<Failed>> {
+        taken(self.client().await?.failed(current(), part, limit).await)
+    }
+
+    async fn retry(&self, part: u32, ids: &[u64], deadline: u64) -> Result<u64> {
+        taken(self.client().await?.retry(current(), part, ids.to_vec(), deadline).await)
     }
 
     async fn leases(&self) -> Result<Vec<Lease>> {
@@ -170,7 +180,7 @@ impl Store for Shared {
         taken(self.client().await?.lease(current(), wanted.to_vec()).await)
     }
 
-    async fn count(&self, part: u32) -> Result<u64> {
+    async fn count(&self, part: u32) -> Result<(u64, u64)> {
         // It visits all rows.
         let mut context = current();
         context.deadline = std::time::Instant::now() + Duration::from_secs(3_600);

@@ -32,10 +32,10 @@ fn commands_do_what_they_say() {
     assert_eq!((status, err.as_str()), (2, "durable-jobs: there is a job of this id\n"));
     assert_eq!(on_store(&["put", "x", "--copies", "2500", "--over", "1day", "--in", "1h"]).0, 0);
     let (status, out, _) = on_store(&["status"]);
-    assert!(status == 0 && out.lines().count() == 18 && out.ends_with("\n2502 jobs\n"), "{out}");
+    assert!(status == 0 && out.lines().count() == 18 && out.ends_with("\n2502 jobs, 0 failed\n"), "{out}");
     assert_eq!(on_store(&["cancel", id]), (0, String::new(), String::new()));
     assert_eq!(on_store(&["cancel", id]), (1, String::new(), "durable-jobs: no such job\n".to_owned()));
-    assert!(on_store(&["status"]).1.ends_with("\n2501 jobs\n"));
+    assert!(on_store(&["status"]).1.ends_with("\n2501 jobs, 0 failed\n"));
 }
 
 /// Starts a worker and waits until it has stopped by itself. Answers what it says.
@@ -65,7 +65,7 @@ fn worker_stops_where_its_lines_cannot_be_written() {
     for output in outputs {
         let (status, err) = work_until_it_fails(&name, output);
         assert_eq!((status, err.lines().last().unwrap().contains("standard output: ")), (1, true), "{err}");
-        assert!(run(&["status", "--store", &name]).1.ends_with("\n100 jobs\n"));
+        assert!(run(&["status", "--store", &name]).1.ends_with("\n100 jobs, 0 failed\n"));
     }
 }
 
@@ -109,7 +109,66 @@ fn worker_runs_programs_and_tries_again() {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["one 1 1", "one 1 2", "two 2 1", "two 2 2"]);
-    assert!(run(&["status", "--store", &name]).1.ends_with("\n0 jobs\n"));
+    assert!(run(&["status", "--store", &name]).1.ends_with("\n0 jobs, 0 failed\n"));
+}
+
+/// What a program has started ends with its claim, and with the worker if that is killed.
+#[test]
+fn programs_end_with_their_claims_and_with_the_worker() {
+    let directory = tempfile::tempdir().unwrap();
+    let (name, out) = (directory.path().join("jobs.redb").display().to_string(), directory.path().join("out"));
+    assert_eq!(run(&["put", "x", "--store", &name]).0, 0);
+    let script = format!("sleep 300 & echo $! >>{}; wait", out.display());
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    worker.args(["worker", "--lease", "3s", "--store", &name, "--exec", "sh", "-c", &script]);
+    let mut worker = worker.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(Instant::now() < end, "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let started = || std::fs::read_to_string(&out).unwrap_or_default();
+    let ended = |nth: usize| {
+        let state =
+            Command::new("ps").args(["-o", "stat=", "-p", started().lines().nth(nth).unwrap()]).output().unwrap();
+        state.stdout.is_empty() || state.stdout.starts_with(b"Z")
+    };
+    until("a second attempt", &|| started().lines().count() == 2);
+    until("the end of the first", &|| ended(0));
+    assert!(!ended(1));
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    until("the end of the second", &|| ended(1));
+}
+
+/// Attempts end: the job is kept with its last error, is counted, and is brought back.
+#[test]
+fn worker_gives_up_after_its_attempts() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    let on_store = |arguments: &[&str]| run(&[arguments, &["--store", &name]].concat());
+    assert_eq!(on_store(&["put", "x", "--id", "7"]).0, 0);
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    worker.args(["worker", "--lifeline", "--store", &name, "--attempts", "2", "--exec", "sh", "-c", "exit 3"]);
+    let mut worker = worker.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = |wanted: &str| {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !on_store(&["status"]).1.ends_with(wanted) {
+            assert!(Instant::now() < end, "{:?}", on_store(&["status"]));
+        }
+    };
+    until("\n0 jobs, 1 failed\n");
+    assert!(on_store(&["status"]).1.contains("\njob 7, attempt 2: sh: exit status: 3\n"));
+    assert_eq!(on_store(&["retry"]), (0, "1\n".to_owned(), String::new()));
+    until("\n0 jobs, 1 failed\n");
+    drop(worker.stdin.take());
+    let said = String::from_utf8(worker.wait_with_output().unwrap().stderr).unwrap();
+    let attempts: Vec<&str> =
+        said.lines().filter_map(|line| line.strip_prefix("durable-jobs: job 7, attempt ")).collect();
+    assert_eq!(attempts, ["1: sh: exit status: 3", "2: sh: exit status: 3"].repeat(2), "{said}");
+    assert_eq!((on_store(&["retry", "7"]).1, on_store(&["retry", "7"]).1), ("1\n".to_owned(), "0\n".to_owned()));
 }
 
 #[test]
@@ -126,7 +185,7 @@ fn bad_input_is_refused_in_one_line() {
         (&["put", "x", "--store", "postgres://localhost:port/jobs"], "port"),
         (&["status", "--store", &other], "other.redb"),
         (&["status", "--store", &missing], "missing/jobs.redb"),
-        (&["status", "--store", &name, "--partitions", "8"], "this is \"durable-jobs 1: 16 partitions, store 1 of 1\""),
+        (&["status", "--store", &name, "--partitions", "8"], "this is \"durable-jobs 2: 16 partitions, store 1 of 1\""),
         (&["status", "--store", &name, "--store", &name], "a store is named twice"),
         (&["status", "--store", &path("a"), "--store", &path("b"), "--partitions", "1"], "cannot be spread"),
         (&["put", &long], "more than 65536 bytes"),
@@ -143,6 +202,9 @@ fn bad_input_is_refused_in_one_line() {
         (&["worker", "--tenure", "ages"], "ages"),
         (&["worker", "--capacity", "0"], "--capacity"),
         (&["worker", "--at-once", "0"], "--at-once"),
+        (&["worker", "--attempts", "0"], "--attempts"),
+        (&["status", "--no-prepare"], "--no-news"),
+        (&["retry", "seven"], "seven"),
         (&["demo", "--over", "1s"], "from 2s to 1day"),
         (&["demo", "--jobs", "0"], "--jobs"),
         (&["demo", "--store", &name], "there are jobs in the store"),
@@ -157,7 +219,7 @@ fn bad_input_is_refused_in_one_line() {
     }
     assert!(!std::path::Path::new("jobs.redb").exists(), "what is refused leaves nothing behind");
     assert_eq!(run(&["cancel", &beyond, "--store", &name]).0, 1);
-    assert!(run(&["status", "--store", &name]).1.ends_with("\n1 jobs\n"));
+    assert!(run(&["status", "--store", &name]).1.ends_with("\n1 jobs, 0 failed\n"));
 }
 
 /// A limit on the length of the file makes a write fail, as a full disk does.

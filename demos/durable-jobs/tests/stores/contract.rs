@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durable_jobs::clock::Clock;
 use durable_jobs::error::{Error, Result};
-use durable_jobs::store::{Claim, Job, Layout, Lease, MAX_NUMBER, MAX_PAYLOAD, News, Row, Store};
+use durable_jobs::store::{Claim, End, Job, Layout, Lease, MAX_NUMBER, MAX_PAYLOAD, News, Row, Store};
 use durable_jobs::tenure;
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -26,6 +26,7 @@ pub(crate) async fn check(open: impl AsyncFn(Layout) -> Result<Arc<dyn Store>>) 
     let two = open(LAYOUT).await.unwrap();
     puts_once_and_scans_in_order(&*one, &*two).await;
     moves_by_position_only(&*one, &*two).await;
+    keeps_what_has_failed(&*one, &*two).await;
     gives_a_row_to_one_of_many(&one, &two).await;
     takes_what_is_largest(&*one).await;
     tells_after_the_commit_and_in_order(&*one, &*two).await;
@@ -60,7 +61,8 @@ async fn puts_once_and_scans_in_order(one: &dyn Store, two: &dyn Store) {
         assert_eq!(store.scan(2, None, 100).await.unwrap(), [(50, 9)]);
         assert_eq!(store.scan(3, None, 100).await.unwrap(), []);
     }
-    assert_eq!((two.count(0).await.unwrap(), one.count(1).await.unwrap(), two.count(2).await.unwrap()), (0, 5, 1));
+    assert_eq!(two.count(0).await.unwrap(), (0, 0));
+    assert_eq!((one.count(1).await.unwrap(), two.count(2).await.unwrap()), ((5, 0), (1, 0)));
     assert!(one.cancel(1, 4).await.unwrap());
     assert!(!two.cancel(1, 4).await.unwrap() && !two.cancel(2, 4).await.unwrap());
     assert_eq!(two.scan(1, Some((100, 10)), 9).await.unwrap(), [(300, 6)]);
@@ -75,16 +77,57 @@ async fn moves_by_position_only(one: &dyn Store, two: &dyn Store) {
     assert_eq!(two.claim(0, &[(10, 1)], 2_000).await.unwrap(), [Claim::Moved((1_000, 1))]);
     assert_eq!(two.scan(0, None, 9).await.unwrap(), [(20, 2), (30, 3), (1_000, 1)]);
     // Who has lost a claim can settle nothing.
-    two.settle(0, &[((10, 1), None), ((15, 2), Some(5_000)), ((30, 3), Some(40)), ((7, 7), None)]).await.unwrap();
+    let failed = End::Failed("late".to_owned());
+    two.settle(
+        0,
+        &[
+            ((10, 1), End::Done),
+            ((15, 2), End::Later(5_000)),
+            ((30, 3), End::Later(40)),
+            ((7, 7), End::Done),
+            ((9, 2), failed),
+        ],
+    )
+    .await
+    .unwrap();
     assert_eq!(one.scan(0, None, 9).await.unwrap(), [(20, 2), (40, 3), (1_000, 1)]);
     assert_eq!(two.claim(0, &[(20, 2), (1_000, 1)], 3_000).await.unwrap(), [taken(2, 1), taken(1, 2)]);
-    one.settle(0, &[((1_000, 1), None)]).await.unwrap();
-    two.settle(0, &[((3_000, 1), None), ((3_000, 2), Some(3_500))]).await.unwrap();
+    one.settle(0, &[((1_000, 1), End::Done)]).await.unwrap();
+    two.settle(0, &[((3_000, 1), End::Done), ((3_000, 2), End::Later(3_500))]).await.unwrap();
     assert_eq!(one.scan(0, None, 9).await.unwrap(), [(40, 3), (3_500, 2)]);
     assert_eq!(one.claim(0, &[(3_000, 1), (3_500, 2)], 4_000).await.unwrap(), [Claim::Gone, taken(2, 2)]);
     assert!(two.cancel(0, 2).await.unwrap(), "a job that was claimed can be cancelled");
-    one.settle(0, &[((4_000, 2), Some(9_000))]).await.unwrap();
+    one.settle(0, &[((4_000, 2), End::Later(9_000))]).await.unwrap();
     assert_eq!(two.scan(0, None, 9).await.unwrap(), [(40, 3)]);
+    empty(one).await;
+}
+
+async fn keeps_what_has_failed(one: &dyn Store, two: &dyn Store) {
+    let rows: Vec<Row> = (1..=4).map(|id| (10, id)).collect();
+    one.put(&rows.iter().map(|row| job(3, row.1, row.0)).collect::<Vec<_>>()).await.unwrap();
+    one.claim(3, &rows, 100).await.unwrap();
+    let fail = |error: &str| End::Failed(error.to_owned());
+    let ends =
+        [((100, 1), fail("no\nway\0")), ((10, 2), fail("late")), ((100, 3), fail("full")), ((100, 4), End::Done)];
+    two.settle(3, &ends).await.unwrap();
+    assert_eq!(one.scan(3, None, 9).await.unwrap(), [(100, 2)]);
+    assert_eq!(one.count(3).await.unwrap(), (1, 2));
+    let failed = one.failed(3, 9).await.unwrap();
+    assert_eq!(failed.iter().map(|job| (job.id, job.attempts)).collect::<Vec<_>>(), [(1, 1), (3, 1)]);
+    assert!(failed[0].error.starts_with("no\nway") && failed[1].error == "full", "{failed:?}");
+    assert_eq!((one.failed(3, 1).await.unwrap().len(), one.failed(2, 9).await.unwrap().len()), (1, 0));
+    // A job of the same id may be put, and then the old one stays where it is.
+    assert_eq!(one.put(&[job(3, 1, 500)]).await.unwrap(), 1);
+    let mut news = one.news().await.unwrap();
+    assert_eq!(two.retry(3, &[1, 2, 3, 9], 700).await.unwrap(), 1);
+    assert_eq!(timeout(PATIENCE, news.next()).await.unwrap(), Some(News::Inserted(3, (700, 3))));
+    assert_eq!(one.scan(3, None, 9).await.unwrap(), [(100, 2), (500, 1), (700, 3)]);
+    let claims = one.claim(3, &[(700, 3)], 900).await.unwrap();
+    assert_eq!(claims, [Claim::Taken { attempt: 1, payload: job(3, 3, 0).payload }]);
+    assert!(one.cancel(3, 1).await.unwrap());
+    assert_eq!(one.retry(3, &[1], 800).await.unwrap(), 1);
+    assert_eq!(one.retry(3, &[1], 800).await.unwrap(), 0);
+    assert_eq!(two.count(3).await.unwrap(), (3, 0));
     empty(one).await;
 }
 

@@ -10,11 +10,37 @@ mod kills;
 mod server;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use durable_jobs::args::StoreArgs;
-use durable_jobs::store::{Options, Shards, open, postgres};
+use durable_jobs::store::{End, News, Options, Shards, open, postgres};
+
+/// No module uses another that uses it in turn, over whatever others.
+#[test]
+fn modules_go_in_no_circle() {
+    fn text_of(path: &Path) -> String {
+        match std::fs::read_dir(path) {
+            Ok(entries) => entries.map(|entry| text_of(&entry.unwrap().path())).collect(),
+            Err(_) => std::fs::read_to_string(path).unwrap_or_default(),
+        }
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let library = text_of(&source.join("lib.rs"));
+    let names: Vec<&str> =
+        library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    let uses = |name: &str| {
+        let text = text_of(&source.join(name)) + &text_of(&source.join(format!("{name}.rs")));
+        names.iter().copied().filter(|other| *other != name && text.contains(&format!("crate::{other}::"))).collect()
+    };
+    let mut left: BTreeMap<&str, Vec<&str>> = names.iter().map(|name| (*name, uses(name))).collect();
+    assert!(left["cli"].contains(&"demo"));
+    while let Some(last) = left.keys().find(|name| left[*name].iter().all(|used| !left.contains_key(used))).copied() {
+        left.remove(last);
+    }
+    assert!(left.is_empty(), "a circle: {left:?}");
+}
 
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
@@ -139,6 +165,35 @@ async fn postgres_keeps_no_statements_if_asked_not_to() {
     assert_eq!(kept[0].get::<_, i64>(0), 0);
 }
 
+/// A service puts a job beside its own rows, by the statements that the README has. Their partition is that of `put`.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_takes_jobs_of_other_transactions() {
+    let Some(server) = server::Postgres::start() else { return };
+    let shards = StoreArgs::new(&[server.database("service").await], 16).make().await.unwrap();
+    let client = server.client("service").await;
+    let readme = include_str!("../../README.md");
+    let sql = readme.split("```sql").nth(1).unwrap().split("```").next().unwrap();
+    client.batch_execute("CREATE TABLE invoice (id BIGINT PRIMARY KEY)").await.unwrap();
+    let mut news = shards.stores[0].1.news().await.unwrap();
+    client.batch_execute(sql).await.unwrap();
+    let part = shards.part_of(42);
+    let row = shards.store_of(part).scan(part, None, 9).await.unwrap()[0];
+    assert_eq!(row.1, 42);
+    let wait = row.0 as i64 - durable_jobs::clock::Clock::default().now_ms() as i64;
+    assert!((500_000..=600_000).contains(&wait), "{wait} ms");
+    let told = tokio::time::timeout(trial::PATIENCE, futures_util::StreamExt::next(&mut news)).await.unwrap();
+    assert_eq!(told, Some(News::Inserted(part, row)));
+    let rolled_back = sql.replace("42", "43").replace("COMMIT", "ROLLBACK");
+    client.batch_execute(&rolled_back).await.unwrap();
+    assert!(!shards.cancel(43).await.unwrap());
+    let formula =
+        "SELECT id, (('x' || left(md5(id::text), 8))::bit(32)::bigint % 16)::int FROM generate_series(0, 999) AS id";
+    assert!(sql.contains("('x' || left(md5(id::text), 8))::bit(32)::bigint % 16"));
+    for row in client.query(formula, &[]).await.unwrap() {
+        assert_eq!(row.get::<_, i32>(1) as u32, shards.part_of(row.get::<_, i32>(0) as u64), "{row:?}");
+    }
+}
+
 /// Commands look and make nothing: beside a transaction that is open, and without tables they refuse.
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_has_its_tables_made_by_migrate_only() {
@@ -181,7 +236,7 @@ async fn postgres_scans_no_graveyard() {
         shards.put(rows.iter().map(|row| (row.1, row.0, Vec::new())).collect()).await.unwrap();
         let claimed = store.claim(0, &rows, 1_000).await.unwrap();
         assert_eq!(claimed.len(), 5_000);
-        store.settle(0, &rows.iter().map(|row| ((1_000, row.1), None)).collect::<Vec<_>>()).await.unwrap();
+        store.settle(0, &rows.iter().map(|row| ((1_000, row.1), End::Done)).collect::<Vec<_>>()).await.unwrap();
     }
     shards.put(vec![(77, 2_000, Vec::new())]).await.unwrap();
     assert_eq!(store.scan(0, Some((1_000, 9_999)), 10).await.unwrap(), [(2_000, 77)]);

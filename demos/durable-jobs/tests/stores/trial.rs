@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use durable_jobs::clock::Clock;
 use durable_jobs::error::{Error, Result};
-use durable_jobs::store::{Claim, Job, Layout, Lease, MAX_NUMBER, News, Row, Shards, Store};
+use durable_jobs::store::{Claim, End, Failed, Job, Layout, Lease, MAX_NUMBER, News, Row, Shards, Store};
 use durable_jobs::worker::{self, Deliver, Delivery, Settings};
 use futures_util::future::{FutureExt, ready};
 use futures_util::stream::{BoxStream, StreamExt};
@@ -190,7 +190,7 @@ impl Trial {
 pub(crate) async fn left(shards: &Shards) -> u64 {
     let mut left = 0;
     for part in 0..shards.partitions() {
-        left += shards.store_of(part).count(part).await.unwrap_or(1);
+        left += shards.store_of(part).count(part).await.map_or(1, |(waiting, failed)| waiting + failed);
     }
     left
 }
@@ -205,6 +205,7 @@ pub(crate) fn settings() -> Settings {
         reload: Duration::from_secs(1),
         capacity: 16,
         at_once: 30,
+        attempts: 25,
     }
 }
 
@@ -261,8 +262,16 @@ impl Store for Faulty {
         claims
     }
 
-    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
+    async fn settle(&self, part: u32, ends: &[(Row, End)]) -> Result<()> {
         self.through(self.inner.settle(part, ends)).await
+    }
+
+    async fn failed(&self, part: u32, limit: usize) -> Result<Vec<Failed>> {
+        self.through(self.inner.failed(part, limit)).await
+    }
+
+    async fn retry(&self, part: u32, ids: &[u64], deadline: u64) -> Result<u64> {
+        self.through(self.inner.retry(part, ids, deadline)).await
     }
 
     async fn leases(&self) -> Result<Vec<Lease>> {
@@ -280,7 +289,7 @@ impl Store for Faulty {
         Ok(self.inner.news().await?.filter(holds).take_while(holds).boxed())
     }
 
-    async fn count(&self, part: u32) -> Result<u64> {
+    async fn count(&self, part: u32) -> Result<(u64, u64)> {
         self.inner.count(part).await
     }
 }

@@ -11,12 +11,27 @@ pub const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS durable_job (
         part INT NOT NULL, id BIGINT NOT NULL, deadline BIGINT NOT NULL, attempts INT NOT NULL, payload BYTEA NOT NULL,
         PRIMARY KEY (part, id));
+    CREATE TABLE IF NOT EXISTS durable_failed (
+        part INT NOT NULL, id BIGINT NOT NULL, attempts INT NOT NULL, error TEXT NOT NULL, payload BYTEA NOT NULL,
+        PRIMARY KEY (part, id));
     CREATE INDEX IF NOT EXISTS durable_job_due ON durable_job (part, deadline, id)";
 
-pub const PUT: &str = "INSERT INTO durable_job SELECT part, id, deadline, 0, payload
+pub const PUT: &str = "changed AS (INSERT INTO durable_job SELECT part, id, deadline, 0, payload
     FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[]) AS new (part, id, deadline, payload)
-    ON CONFLICT (part, id) DO NOTHING RETURNING part, deadline, id";
-pub const CANCEL: &str = "DELETE FROM durable_job WHERE part = $1 AND id = $2 RETURNING part, deadline, id";
+    ON CONFLICT (part, id) DO NOTHING RETURNING part, deadline, id)";
+pub const CANCEL: &str =
+    "changed AS (DELETE FROM durable_job WHERE part = $1 AND id = $2 RETURNING part, deadline, id)";
+pub const RETRY: &str = "back AS (DELETE FROM durable_failed WHERE part = $1 AND id = ANY($2)
+        AND NOT EXISTS (SELECT FROM durable_job AS job WHERE job.part = $1 AND job.id = durable_failed.id)
+        RETURNING part, id, payload),
+    changed AS (INSERT INTO durable_job SELECT part, id, $3, 0, payload FROM back RETURNING part, deadline, id)";
+pub const FAIL: &str = "WITH failed AS (DELETE FROM durable_job
+        USING unnest($2::bigint[], $3::bigint[], $4::text[]) AS failed (deadline, id, error)
+        WHERE part = $1 AND durable_job.id = failed.id AND durable_job.deadline = failed.deadline
+        RETURNING part, durable_job.id, attempts, error, payload)
+    INSERT INTO durable_failed SELECT * FROM failed ON CONFLICT (part, id)
+    DO UPDATE SET attempts = EXCLUDED.attempts, error = EXCLUDED.error, payload = EXCLUDED.payload";
+pub const FAILED: &str = "SELECT id, attempts, error FROM durable_failed WHERE part = $1 ORDER BY id LIMIT $2";
 pub const SCAN: &str = "SELECT deadline, id FROM durable_job WHERE part = $1 AND (deadline, id) > ($2, $3)
     ORDER BY deadline, id LIMIT $4";
 pub const CLAIM: &str = "UPDATE durable_job SET deadline = $2, attempts = attempts + 1
@@ -34,15 +49,16 @@ pub const LEASE: &str =
     "INSERT INTO durable_lease SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
     ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, epoch = EXCLUDED.epoch, until = EXCLUDED.until
     WHERE durable_lease.epoch = EXCLUDED.epoch - 1 RETURNING key";
-pub const COUNT: &str = "SELECT count(*) FROM durable_job WHERE part = $1";
+pub const COUNT: &str = "SELECT (SELECT count(*) FROM durable_job WHERE part = $1),
+    (SELECT count(*) FROM durable_failed WHERE part = $1)";
 
 /// What answers how many rows a statement has changed, and tells of them with a sign.
-pub(super) fn counted(sql: &str, sign: &str, news: bool) -> String {
+pub(super) fn counted(sql: &str, sign: char, news: bool) -> String {
     let told = format!(
         ", numbered AS (SELECT '{sign}' || part || ' ' || deadline || ' ' || id AS row, row_number() OVER () / {TOLD} AS page
             FROM changed),
         told AS (SELECT pg_notify('{CHANNEL}', string_agg(row, ',')) FROM numbered GROUP BY page)
         SELECT count(*), (SELECT count(*) FROM told) FROM changed"
     );
-    format!("WITH changed AS ({sql}) {}", if news { &told } else { "SELECT count(*) FROM changed" })
+    format!("WITH {sql} {}", if news { &told } else { "SELECT count(*) FROM changed" })
 }
