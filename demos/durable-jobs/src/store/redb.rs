@@ -8,8 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use redb::{
-    AccessGuard, Database, DatabaseError, Error as Fault, ReadTransaction, ReadableDatabase, ReadableTable,
-    ReadableTableMetadata, StorageError,
+    Database, DatabaseError, Error as Fault, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
 };
 use tarpc::context::Context;
 use tokio::sync::oneshot;
@@ -181,11 +180,12 @@ impl Jobs for File {
     async fn failed(self, _: Context, part: u32, limit: usize) -> Result<Vec<Failed>> {
         let failed = move |transaction: &ReadTransaction| {
             let jobs = transaction.open_table(FAILED)?.range((part, 0)..=(part, u64::MAX))?.take(limit);
-            let job = |job: std::result::Result<_, StorageError>| {
-                let (key, job): (AccessGuard<'_, (u32, u64)>, AccessGuard<'_, (u32, &str, &[u8])>) = job?;
-                Ok(Failed { id: key.value().1, attempts: job.value().0, error: job.value().1.to_owned() })
-            };
-            jobs.map(job).collect()
+            let mut failed = Vec::new();
+            for job in jobs {
+                let (key, job) = job?;
+                failed.push(Failed { id: key.value().1, attempts: job.value().0, error: job.value().1.to_owned() });
+            }
+            Ok(failed)
         };
         self.read(failed).await
     }
