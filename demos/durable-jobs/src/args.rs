@@ -9,8 +9,9 @@ use crate::store::{Options, Shards};
 
 #[derive(Args, Clone, Debug)]
 pub struct StoreArgs {
-    /// A file of redb, or postgres://USER@HOST/DATABASE, with the password in PGPASSWORD or PGPASSFILE. With several, each has its share of the partitions, and all
-    /// commands must name them in the same order [default: jobs.redb, and for the demo a file of its own]
+    /// A file of redb, or postgres://USER@HOST/DATABASE, with the password in PGPASSWORD or PGPASSFILE. With several, each
+    /// has its share of the partitions, and all commands must name them in the same order [default: jobs.redb, and for the
+    /// demo a file of its own]
     #[arg(long = "store", global = true, value_name = "STORE")]
     pub names: Vec<String>,
     /// Partitions in all stores. It cannot be changed later
