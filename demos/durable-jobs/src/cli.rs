@@ -97,8 +97,8 @@ struct PutArgs {
 #[derive(Args, Debug)]
 struct WorkerArgs {
     /// A program to run for each job, with its payload on standard input, and JOB_ID and JOB_ATTEMPT in the environment. If
-    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, and the payload with \\n and
-    /// \\xff for what is no printable ASCII]
+    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, and the payload,
+    /// with \n and \xff for what is no printable ASCII]
     #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
     exec: Vec<String>,
     /// How long a job may take. After a worker has died, its jobs are run by others that long after it had claimed them

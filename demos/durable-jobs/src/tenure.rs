@@ -14,8 +14,8 @@ const SEATS: u64 = 1 << 32;
 pub struct Tenure {
     layout: Layout,
     owner: u64,
-    /// How long a lease lasts. It ends when it was not renewed for so long by this worker's own clock, whatever others wrote:
-    /// their clocks may be wrong.
+    /// How long a lease lasts. It ends when it was not renewed for so long by this worker's own clock, as the clocks of
+    /// others may be wrong.
     length: Duration,
     seen: HashMap<u64, Seen>,
 }
@@ -44,7 +44,7 @@ impl Tenure {
 
     /// Renews the leases of a worker, and takes more until it has its share. Answers which partitions it has.
     ///
-    /// A worker whose jobs have no room names the partitions that wait: it gives them to others that have room, and takes none.
+    /// A worker without room for jobs names the partitions that wait. It gives them to others that have room, and takes none.
     pub async fn balance(&mut self, store: &dyn Store, now: u64, waiting: Option<&[u32]>) -> Result<Vec<u32>> {
         let leases: HashMap<u64, Lease> = store.leases().await?.into_iter().map(|lease| (lease.key, lease)).collect();
         let mut live = leases.clone();

@@ -149,7 +149,7 @@ async fn postgres_gives_up_silent_connections() {
     trial::connections_fall_silent(&shards, &direct, || proxy.silence()).await;
 }
 
-/// Where the server keeps no prepared statement, none is asked for. PgBouncer in transaction mode is one, if it is installed.
+/// Where the server keeps no prepared statement, none is asked for: PgBouncer in transaction mode, if it is installed.
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_keeps_no_statements_if_asked_not_to() {
     let Some(server) = server::Postgres::start() else { return };

@@ -457,7 +457,7 @@ pub(crate) async fn a_clock_is_set_back_during_a_claim(shards: &Shards) {
     other.stop().await;
 }
 
-/// An engine that gives up transactions which meet. What was done is not done again, as settling is tried until it is settled.
+/// An engine that gives up transactions which meet. What was done is not done again, as settling is tried again.
 pub(crate) async fn transactions_meet(shards: &Shards) {
     let trial = Trial::default();
     let settings = || Settings { lease: Duration::from_secs(20), capacity: 1_000, at_once: 200, ..settings() };

@@ -20,7 +20,8 @@ macro_rules! parameters {
     };
 }
 
-parameters!(i32: INT4, i64: INT8, String: TEXT, Vec<i32>: INT4_ARRAY, Vec<i64>: INT8_ARRAY, Vec<String>: TEXT_ARRAY, Vec<&[u8]>: BYTEA_ARRAY);
+parameters!(i32: INT4, i64: INT8, String: TEXT);
+parameters!(Vec<i32>: INT4_ARRAY, Vec<i64>: INT8_ARRAY, Vec<String>: TEXT_ARRAY, Vec<&[u8]>: BYTEA_ARRAY);
 
 /// What is larger than PostgreSQL's integers is refused where it comes from. Only sentinels are.
 pub(super) fn integer(number: u64) -> i64 {
