@@ -107,9 +107,12 @@ struct WorkerArgs {
     /// How long a worker that has died keeps its partitions
     #[arg(long, default_value = "3s", value_parser = |text: &str| span(text, 100))]
     tenure: Duration,
-    /// How often to load all windows anew, for writers that do not tell
+    /// How often to look at the store again from the deadlines of a minute ago on, for writers that do not tell
     #[arg(long, default_value = "1m", value_parser = |text: &str| span(text, 100))]
     reload: Duration,
+    /// How often to look at all of it, for writers that do not tell of jobs that are long overdue
+    #[arg(long, default_value = "1h", value_parser = |text: &str| span(text, 100))]
+    sweep: Duration,
     /// Rows in the window of each partition
     #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u32).range(4..))]
     capacity: u32,
@@ -234,6 +237,7 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         lease: args.lease,
         tenure: args.tenure,
         reload: args.reload,
+        sweep: args.sweep,
         capacity: args.capacity as usize,
         at_once: args.at_once.unwrap_or(if args.exec.is_empty() { 2_000 } else { 8 }) as usize,
         attempts: args.attempts,

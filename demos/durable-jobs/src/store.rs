@@ -87,6 +87,9 @@ pub struct Lease {
     pub epoch: u64,
     /// In milliseconds since the Unix epoch.
     pub until: u64,
+    /// No job of the partition waits below this deadline, as far as its owner knows. Whoever takes it over loads from
+    /// there on first.
+    pub floor: u64,
 }
 
 /// What happened in a store, told after the commit and in the order of commits.

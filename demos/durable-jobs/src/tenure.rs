@@ -2,6 +2,8 @@
 //! that look after one partition do no harm.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
@@ -9,6 +11,9 @@ use crate::store::{Layout, Lease, Store};
 
 /// The first key of the seats: leases by which the workers that have room are counted, also those without a partition.
 const SEATS: u64 = 1 << 32;
+
+/// The floor of each partition: that of the lease if another worker had it, and what this one finds out from then on.
+pub type Floors = Arc<[AtomicU64]>;
 
 /// A worker's view of the leases in one store.
 pub struct Tenure {
@@ -18,6 +23,7 @@ pub struct Tenure {
     /// others may be wrong.
     length: Duration,
     seen: HashMap<u64, Seen>,
+    floors: Floors,
 }
 
 struct Seen {
@@ -28,8 +34,8 @@ struct Seen {
 }
 
 impl Tenure {
-    pub fn new(layout: Layout, owner: u64, length: Duration) -> Self {
-        Self { layout, owner, length, seen: HashMap::new() }
+    pub fn new(layout: Layout, owner: u64, length: Duration, floors: Floors) -> Self {
+        Self { layout, owner, length, seen: HashMap::new(), floors }
     }
 
     fn lives(&mut self, lease: &Lease, now: u64) -> bool {
@@ -57,11 +63,16 @@ impl Tenure {
 
         let length = self.length.as_millis() as u64;
         let (mut kept, mut wanted) = (Vec::new(), Vec::new());
-        let next = |key: u64, until| Lease {
-            key,
-            owner: self.owner,
-            epoch: leases.get(&key).map_or(0, |seen| seen.epoch) + 1,
-            until,
+        let next = |key: u64, until| {
+            let last = leases.get(&key);
+            let mine = self.floors.get(key as usize).filter(|_| last.is_some_and(|last| last.owner == self.owner));
+            Lease {
+                key,
+                owner: self.owner,
+                epoch: last.map_or(0, |last| last.epoch) + 1,
+                until,
+                floor: mine.map_or(last.map_or(0, |last| last.floor), |mine| mine.load(Ordering::Relaxed)),
+            }
         };
         for part in self.layout.parts() {
             let key = u64::from(part);
@@ -97,7 +108,10 @@ impl Tenure {
             }
         }
         let got = wanted.iter().zip(store.lease(&wanted).await?).filter(|(lease, got)| *got && lease.until > 0);
-        kept.extend(got.filter(|(lease, _)| lease.key < SEATS).map(|(lease, _)| lease.key as u32));
+        for (lease, _) in got.filter(|(lease, _)| lease.key < SEATS) {
+            self.floors[lease.key as usize].store(lease.floor, Ordering::Relaxed);
+            kept.push(lease.key as u32);
+        }
         Ok(kept)
     }
 }

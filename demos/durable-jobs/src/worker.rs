@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::store::{Claim, End, News, Row, Shards};
-use crate::tenure::{self, Tenure};
+use crate::tenure::{self, Floors, Tenure};
 
 /// How many rows are claimed in one transaction.
 const BATCH: usize = 100;
@@ -39,6 +39,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The first pause before jobs are settled again. It doubles with each, up to [`PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 
+/// The longest time from when a writer chooses a deadline to its commit. Jobs of writers that took longer and did not
+/// tell wait for a sweep.
+const GRACE: Duration = Duration::from_secs(60);
+
 /// The delay before the second attempt. It doubles with each, up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -53,8 +57,10 @@ pub struct Settings {
     pub lease: Duration,
     /// How long a worker that has died keeps its partitions.
     pub tenure: Duration,
-    /// How often all windows are loaded anew, for the sake of writers that do not tell.
+    /// How often the store is looked at again from the floor, for the sake of writers that do not tell.
     pub reload: Duration,
+    /// How often it is looked at again from the first row, past all that was deleted.
+    pub sweep: Duration,
     /// How many rows the window of a partition holds.
     pub capacity: usize,
     /// How many jobs are under way at a time.
@@ -83,6 +89,8 @@ enum Event {
     News(News),
     /// News of a store may have been lost.
     Lost(usize),
+    /// A recheck is due, of all rows of a store or of those after the floor.
+    Recheck(usize, From),
     /// The partitions of a store that this worker looks after from now on.
     Holds(usize, Vec<u32>),
     /// `None` if it has failed, and an empty answer that is not the end counts as that.
@@ -94,10 +102,18 @@ enum Event {
     Stop,
 }
 
+/// Where a recheck begins.
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    Floor,
+    Start,
+}
+
 /// Works until it is told to stop. Jobs under way are ended first.
 pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: impl Future<Output = ()>) -> Result<()> {
     let (events, inbox) = mpsc::channel();
-    let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
+    let floors = (0..shards.partitions()).map(|_| AtomicU64::new(0)).collect();
+    let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default(), floors };
     let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), JoinSet::new(), watch::channel(()));
     let (busy, full) = watch::channel(None);
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
@@ -131,6 +147,7 @@ struct Context {
     events: mpsc::Sender<Event>,
     /// The second in which an error was last said.
     said: Arc<AtomicU64>,
+    floors: Floors,
 }
 
 impl Context {
@@ -151,7 +168,7 @@ impl Context {
 async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>, mut full: watch::Receiver<Busy>) {
     let (layout, store) = &context.shards.stores[shard];
     let Settings { owner, tenure, ref clock, .. } = context.settings;
-    let mut leases = Tenure::new(*layout, owner, tenure);
+    let mut leases = Tenure::new(*layout, owner, tenure, Arc::clone(&context.floors));
     loop {
         let waiting = full.borrow_and_update().clone();
         // Without an answer the worker goes on with what it has.
@@ -168,12 +185,15 @@ async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>, 
     let _ = tenure::release(&**store, owner).await;
 }
 
-/// Hands on the news of a store. When they end they begin anew, and all windows are loaded anew, which is done every so
+/// Hands on the news of a store. When they end they begin anew, and what was lost is looked for, which is done every so
 /// often as well.
 async fn follow(context: Context, shard: usize, mut news: BoxStream<'static, News>) {
-    let mut reload = interval(context.settings.reload);
-    reload.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    reload.reset();
+    let [mut reload, mut sweep] = [context.settings.reload, context.settings.sweep].map(|every| {
+        let mut ticks = interval(every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.reset();
+        ticks
+    });
     loop {
         tokio::select! {
             told = news.next() => match told {
@@ -190,7 +210,8 @@ async fn follow(context: Context, shard: usize, mut news: BoxStream<'static, New
                     }
                 },
             },
-            _ = reload.tick() => context.tell(Event::Lost(shard)),
+            _ = reload.tick() => context.tell(Event::Recheck(shard, From::Floor)),
+            _ = sweep.tick() => context.tell(Event::Recheck(shard, From::Start)),
         }
     }
 }
@@ -312,6 +333,34 @@ struct Part {
     is_held: bool,
     /// There is one claim at a time. What comes due meanwhile goes into the next.
     is_claiming: bool,
+    /// How many scans are under way. The window may have forgotten some.
+    scans: u32,
+    /// The recheck that begins once the window is at rest.
+    recheck: Option<From>,
+}
+
+impl Part {
+    fn want(&mut self, from: From) {
+        self.recheck = if self.recheck == Some(From::Start) { self.recheck } else { Some(from) };
+    }
+
+    /// Begins a recheck if one is wanted, and moves the floor. No scan is under way, and the window asks for none.
+    fn begin_recheck(&mut self, floor: &AtomicU64, now: u64) {
+        match self.recheck.take() {
+            None => return,
+            Some(From::Start) => return self.window.recheck(None),
+            Some(From::Floor) => self.window.recheck(row_of(floor)),
+        }
+        // For the next recheck: what is committed until then is after it.
+        let pending = self.window.pending().next().map(|row| row.0);
+        let least = [self.window.wake_at(), pending].into_iter().flatten().fold(now, u64::min);
+        floor.store(least.saturating_sub(GRACE.as_millis() as u64), Ordering::Relaxed);
+    }
+}
+
+/// The position from which to scan. 0 is no floor.
+fn row_of(floor: &AtomicU64) -> Option<Row> {
+    Some((floor.load(Ordering::Relaxed), 0)).filter(|floor| floor.0 > 0)
 }
 
 /// The state of the thread that has the windows.
@@ -332,7 +381,10 @@ struct Worker {
 
 impl Worker {
     fn new(context: Context, handle: Handle, busy: watch::Sender<Busy>) -> Self {
-        let part = |_| Part { window: Window::new(context.settings.capacity), is_held: false, is_claiming: false };
+        let part = |_| {
+            let window = Window::new(context.settings.capacity);
+            Part { window, is_held: false, is_claiming: false, scans: 0, recheck: None }
+        };
         Self {
             handle,
             parts: (0..context.shards.partitions()).map(part).collect(),
@@ -403,7 +455,16 @@ impl Worker {
                 for (part, state) in
                     parts_of(&mut self.parts, &self.context.shards, shard).filter(|part| part.1.is_held)
                 {
-                    state.window.reset(None);
+                    state.window.recheck(row_of(&self.context.floors[part as usize]));
+                    state.want(From::Start);
+                    touched.insert(part);
+                }
+            }
+            Event::Recheck(shard, from) => {
+                for (part, state) in
+                    parts_of(&mut self.parts, &self.context.shards, shard).filter(|part| part.1.is_held)
+                {
+                    state.want(from);
                     touched.insert(part);
                 }
             }
@@ -411,7 +472,9 @@ impl Worker {
                 for (part, state) in parts_of(&mut self.parts, &self.context.shards, shard) {
                     if held.contains(&part) != state.is_held {
                         // Nobody told this worker what happened while it did not have the partition.
-                        state.window.reset(None);
+                        let floor = row_of(&self.context.floors[part as usize]);
+                        state.window.reset(floor);
+                        state.recheck = floor.map(|_| From::Start);
                         state.is_held = !state.is_held;
                         touched.insert(part);
                     }
@@ -419,7 +482,9 @@ impl Worker {
             }
             Event::Loaded(part, load, rows) => {
                 let is_end = rows.as_ref().is_some_and(|rows| rows.len() < load.limit);
-                self.parts[part as usize].window.loaded(load, rows.unwrap_or_default(), is_end);
+                let state = &mut self.parts[part as usize];
+                state.scans -= 1;
+                state.window.loaded(load, rows.unwrap_or_default(), is_end);
                 touched.insert(part);
             }
             Event::Claimed(part) => {
@@ -443,7 +508,13 @@ impl Worker {
             self.wheel.cancel(number);
             return;
         }
-        if let Some(load) = part.window.load() {
+        let mut load = part.window.load();
+        if load.is_none() && part.scans == 0 {
+            part.begin_recheck(&self.context.floors[number as usize], self.context.settings.clock.now_ms());
+            load = part.window.load();
+        }
+        if let Some(load) = load {
+            part.scans += 1;
             self.handle.spawn(scan(self.context.clone(), number, load));
         }
         if part.is_claiming {

@@ -239,8 +239,8 @@ impl Store for Postgres {
 
     async fn leases(&self) -> Result<Vec<Lease>> {
         let lease = |row: &Record| {
-            let [key, owner, epoch, until] = [0, 1, 2, 3].map(|column| number(row, column));
-            Lease { key, owner, epoch, until }
+            let [key, owner, epoch, until, floor] = [0, 1, 2, 3, 4].map(|column| number(row, column));
+            Lease { key, owner, epoch, until, floor }
         };
         Ok(self.run(LEASES, &[]).await?.iter().map(lease).collect())
     }
@@ -248,7 +248,8 @@ impl Store for Postgres {
     async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
         let (keys, owners) = integers(wanted.iter().map(|lease| (lease.key, lease.owner)));
         let (epochs, ends) = integers(wanted.iter().map(|lease| (lease.epoch, lease.until)));
-        let written = self.run(LEASE, &[&keys, &owners, &epochs, &ends]).await?;
+        let floors: Vec<i64> = wanted.iter().map(|lease| integer(lease.floor)).collect();
+        let written = self.run(LEASE, &[&keys, &owners, &epochs, &ends, &floors]).await?;
         let written: HashSet<u64> = written.iter().map(|row| number(row, 0)).collect();
         Ok(wanted.iter().map(|lease| written.contains(&lease.key)).collect())
     }

@@ -98,8 +98,12 @@ fn lay_out(database: &Database, layout: Layout) -> std::result::Result<String, F
         if table.is_empty()? {
             table.insert((), layout.encode().as_str())?;
         }
-        Tables::open(&transaction)?;
-        table.get(())?.map_or_else(String::new, |found| found.value().to_owned())
+        let found = table.get(())?.map_or_else(String::new, |found| found.value().to_owned());
+        // Tables of another version have other types, and the caller says so.
+        if layout.check(&found).is_ok() {
+            Tables::open(&transaction)?;
+        }
+        found
     };
     transaction.commit()?;
     Ok(found)
@@ -202,8 +206,8 @@ impl Jobs for File {
             let mut leases = Vec::new();
             for lease in transaction.open_table(LEASES)?.iter()? {
                 let (key, it) = lease?;
-                let (owner, epoch, until) = it.value();
-                leases.push(Lease { key: key.value(), owner, epoch, until });
+                let (owner, epoch, until, floor) = it.value();
+                leases.push(Lease { key: key.value(), owner, epoch, until, floor });
             }
             Ok(leases)
         };

@@ -212,7 +212,7 @@ async fn tells_after_the_commit_and_in_order(one: &dyn Store, two: &dyn Store) {
 
 async fn gives_a_lease_to_one_of_two(one: &dyn Store, two: &dyn Store) {
     let far = Clock::default().now_ms() + 600_000;
-    let lease = |key, owner, epoch| Lease { key, owner, epoch, until: far };
+    let lease = |key, owner, epoch| Lease { key, owner, epoch, until: far, floor: far + epoch };
     let seen = async |store: &dyn Store, key| store.leases().await.unwrap().into_iter().find(|lease| lease.key == key);
     assert_eq!(one.lease(&[lease(7, 1, 1), lease(8, 1, 1)]).await.unwrap(), [true, true]);
     assert_eq!(two.lease(&[lease(7, 2, 1)]).await.unwrap(), [false]);

@@ -106,6 +106,7 @@ async fn postgres_does_what_a_store_must() {
     trial::another_worker_dies_with_its_claim(&shards).await;
     let silent = StoreArgs { no_news: true, ..StoreArgs::new(&[server.database("silent").await], 4) };
     let without_news = silent.make().await.unwrap();
+    trial::what_is_never_told_is_found(&without_news).await;
     trial::two_owners_of_faulty_stores(&without_news).await;
 }
 

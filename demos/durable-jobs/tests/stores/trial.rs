@@ -203,6 +203,7 @@ pub(crate) fn settings() -> Settings {
         lease: LEASE,
         tenure: Duration::from_millis(600),
         reload: Duration::from_secs(1),
+        sweep: Duration::from_secs(3_600),
         capacity: 16,
         at_once: 30,
         attempts: 25,
@@ -381,7 +382,7 @@ pub(crate) async fn leases_of_a_wrong_clock_end(shards: &Shards) {
             store.leases().await.unwrap().iter().map(|lease| (lease.key, lease.epoch)).collect();
         let lease = |part: u32| {
             let (key, until) = (u64::from(part), Clock::default().now_ms() + 3_600_000);
-            Lease { key, owner: 999, epoch: epochs.get(&key).map_or(1, |epoch| epoch + 1), until }
+            Lease { key, owner: 999, epoch: epochs.get(&key).map_or(1, |epoch| epoch + 1), until, floor: until }
         };
         assert!(store.lease(&layout.parts().map(lease).collect::<Vec<_>>()).await.unwrap().iter().all(|got| *got));
     }
@@ -433,6 +434,40 @@ pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
         assert!(matches!(claims[..], [Claim::Taken { attempt: 1, .. }]), "{claims:?}");
     }
     trial.end(shards).await;
+    worker.stop().await;
+}
+
+/// Jobs of writers that do not tell are found by a recheck from the floor, or by the sweep if they are below it. The leases
+/// keep the floors, and a new owner finds what was inserted below them meanwhile.
+pub(crate) async fn what_is_never_told_is_found(silent: &Shards) {
+    let trial = Trial::default();
+    let (short, long) = (Duration::from_millis(100), Duration::from_secs(3_600));
+    let times = |reload, sweep| Settings { reload, sweep, ..settings() };
+    let put_below_the_floor = async |id: u64| {
+        let deadline = Clock::default().now_ms() - 1_800_000;
+        trial.track(id, deadline, Vec::new());
+        silent.put(vec![(id, deadline, Vec::new())]).await.unwrap();
+    };
+    let worker = trial.work(silent, times(short, long), false);
+    trial.put(silent, 0..40, 300).await;
+    trial.end(silent).await;
+    let least = Clock::default().now_ms() - 120_000;
+    insist(async || {
+        let leases = silent.stores[0].1.leases().await.map_err(|error| error.to_string())?;
+        let has_floor = |part: u64| leases.iter().any(|lease| lease.key == part && lease.floor > least);
+        if (0..4).all(has_floor) { Ok(()) } else { Err(format!("no floors: {leases:?}")) }
+    })
+    .await;
+    worker.stop().await;
+    put_below_the_floor(50).await;
+    let worker = trial.work(silent, times(long, long), false);
+    trial.end(silent).await;
+    worker.stop().await;
+    let worker = trial.work(silent, times(long, short * 3), false);
+    trial.put(silent, 60..100, 0).await; // When these have run, it has the partitions.
+    trial.end(silent).await;
+    put_below_the_floor(51).await;
+    trial.end(silent).await;
     worker.stop().await;
 }
 

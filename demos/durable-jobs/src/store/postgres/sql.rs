@@ -7,7 +7,8 @@ const TOLD: usize = 120;
 pub const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS durable_layout (one INT PRIMARY KEY, layout TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS durable_lease (
-        key BIGINT PRIMARY KEY, owner BIGINT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL);
+        key BIGINT PRIMARY KEY, owner BIGINT NOT NULL, epoch BIGINT NOT NULL, until BIGINT NOT NULL,
+        floor BIGINT NOT NULL);
     CREATE TABLE IF NOT EXISTS durable_job (
         part INT NOT NULL, id BIGINT NOT NULL, deadline BIGINT NOT NULL, attempts INT NOT NULL, payload BYTEA NOT NULL,
         PRIMARY KEY (part, id));
@@ -44,10 +45,11 @@ pub const REMOVE: &str = "DELETE FROM durable_job USING unnest($2::bigint[], $3:
 pub const MOVE: &str = "UPDATE durable_job SET deadline = later.later
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS later (deadline, id, later)
     WHERE part = $1 AND durable_job.id = later.id AND durable_job.deadline = later.deadline";
-pub const LEASES: &str = "SELECT key, owner, epoch, until FROM durable_lease ORDER BY key";
-pub const LEASE: &str =
-    "INSERT INTO durable_lease SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-    ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, epoch = EXCLUDED.epoch, until = EXCLUDED.until
+pub const LEASES: &str = "SELECT key, owner, epoch, until, floor FROM durable_lease ORDER BY key";
+pub const LEASE: &str = "INSERT INTO durable_lease
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+    ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, epoch = EXCLUDED.epoch, until = EXCLUDED.until,
+        floor = EXCLUDED.floor
     WHERE durable_lease.epoch = EXCLUDED.epoch - 1 RETURNING key";
 pub const COUNT: &str = "SELECT (SELECT count(*) FROM durable_job WHERE part = $1),
     (SELECT count(*) FROM durable_failed WHERE part = $1)";

@@ -13,8 +13,8 @@ pub(super) const DUE: TableDefinition<'_, (u32, u64, u64), ()> = TableDefinition
 /// The jobs that have failed, by partition and id: the attempts, the last error, and the payload.
 pub(super) const FAILED: TableDefinition<'_, (u32, u64), (u32, &str, &[u8])> = TableDefinition::new("failed");
 
-/// By key: the owner, the epoch, and the end.
-pub(super) const LEASES: TableDefinition<'_, u64, (u64, u64, u64)> = TableDefinition::new("leases");
+/// By key: the owner, the epoch, the end, and the floor.
+pub(super) const LEASES: TableDefinition<'_, u64, (u64, u64, u64, u64)> = TableDefinition::new("leases");
 
 pub(super) const LAYOUT: TableDefinition<'_, (), &str> = TableDefinition::new("layout");
 
@@ -25,7 +25,7 @@ pub(super) struct Tables<'a> {
     pub(super) jobs: Table<'a, (u32, u64), (u64, u32, &'static [u8])>,
     pub(super) due: Table<'a, (u32, u64, u64), ()>,
     pub(super) failed: Table<'a, (u32, u64), (u32, &'static str, &'static [u8])>,
-    pub(super) leases: Table<'a, u64, (u64, u64, u64)>,
+    pub(super) leases: Table<'a, u64, (u64, u64, u64, u64)>,
     pub(super) news: Vec<News>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Tables<'a> {
         let there = self.leases.get(wanted.key)?.map_or(0, |it| it.value().1);
         let is_next = wanted.epoch == there + 1;
         if is_next {
-            self.leases.insert(wanted.key, (wanted.owner, wanted.epoch, wanted.until))?;
+            self.leases.insert(wanted.key, (wanted.owner, wanted.epoch, wanted.until, wanted.floor))?;
         }
         Ok(is_next)
     }
