@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::ledger;
 use crate::output::print;
 use crate::store::postgres::Postgres;
+use crate::store::postgres::sql::SCAN;
 use crate::store::{End, Layout, Store};
 
 /// The rows of one statement that polls.
@@ -29,9 +30,16 @@ pub struct Wishes {
     /// How long each way runs
     #[arg(long, default_value = "20s", value_parser = |text: &str| span(text, 2_000))]
     over: Duration,
-    /// Rows that are deleted before, while a transaction that could see them is open. Then all run once more
+    /// Rows that are deleted before, while a transaction that could see them is open. Then all run once more, and the
+    /// transaction stays open
     #[arg(long, default_value_t = 200_000, value_parser = value_parser!(u64).range(..=10_000_000))]
     graves: u64,
+    /// How often the window's worker looks at the store again
+    #[arg(long, default_value = "1m", value_parser = |text: &str| span(text, 100))]
+    reload: Duration,
+    /// Leaves polling out
+    #[arg(long)]
+    no_polling: bool,
 }
 
 /// What queues on PostgreSQL do instead of a window.
@@ -40,9 +48,9 @@ const POLL: &str = "UPDATE durable_job SET deadline = $2, attempts = attempts + 
         ORDER BY deadline, id LIMIT $3 FOR UPDATE SKIP LOCKED)
     RETURNING id, attempts, payload";
 
-/// The ways of taking jobs, by the arguments of a worker.
-const WAYS: [(&str, &[&str]); 3] =
-    [("window", &[]), ("poll each 100 ms", &["--poll", "100ms"]), ("poll each second", &["--poll", "1s"])];
+/// The ways of taking jobs, by how often they poll.
+const WAYS: [(&str, Option<&str>); 3] =
+    [("window", None), ("poll each 100 ms", Some("100ms")), ("poll each second", Some("1s"))];
 
 /// Runs each way on a database of its own that has no jobs, one partition for all.
 pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
@@ -59,17 +67,24 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     let store = Postgres::open(name, layout, &stores.options(false)).await?;
     let program = std::env::current_exe().map_err(Error::refused)?;
     let jobs = wishes.rate * wishes.over.as_secs();
-    print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", humantime::format_duration(wishes.over)))?;
+    let [over, reload] = [wishes.over, wishes.reload].map(|time| humantime::format_duration(time).to_string());
+    print(&format!(
+        "{jobs} jobs over {over} for each way, in one partition; the window is rechecked each {reload}\n\n"
+    ))?;
+    let reload = reload.replace(' ', "");
+    let ways = if wishes.no_polling { &WAYS[..1] } else { &WAYS };
     let mut table = Table::new();
-    let heads = ["", "deleted rows", "p50", "p99", "max", "statements/s", "worker CPU", "server CPU"];
+    let heads =
+        ["", "deleted rows", "p50", "p99", "max", "statements/s", "worker CPU", "server CPU", "floor", "first row"];
     table.load_preset(presets::NOTHING).set_header(heads);
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let bar = demo::bar("compare", jobs * if wishes.graves > 0 { 6 } else { 3 });
+    let bar = demo::bar("compare", jobs * ways.len() as u64 * if wishes.graves > 0 { 2 } else { 1 });
     for graves in [0, wishes.graves].into_iter().take(1 + usize::from(wishes.graves > 0)) {
         let _open = if graves > 0 { Some(bury(&store, name, graves).await?) } else { None };
-        for (way, arguments) in WAYS {
+        for (way, poll) in ways {
             let ledger = Arc::default();
-            let worker = Worker::start(&program, &stores, &ledger, arguments).await?;
+            let arguments = poll.map_or(["--reload", &reload], |every| ["--poll", every]);
+            let worker = Worker::start(&program, &stores, &ledger, &arguments).await?;
             let (pid, server, began) = (worker.id(), server(&store).await?, Instant::now());
             let (worker_began, server_began) = (processor(pid), server.and_then(processor_of_tree));
             let putting = tokio::spawn(demo::put(shards.clone(), jobs, wishes.over, Arc::clone(&ledger)));
@@ -87,11 +102,17 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
             verdict?;
             let [p50, p99, max] = lock(&ledger).lateness().map(ledger::milliseconds);
             let rate = format!("{:.0}", statements as f64 / seconds);
-            table.add_row([way.to_owned(), graves.to_string(), p50, p99, max, rate, worker_share, server_share]);
+            let floor = store.leases().await?.iter().find(|lease| lease.key == 0).map_or(0, |lease| lease.floor);
+            let [from_floor, from_first] = match poll {
+                None => [buffers(&store, floor).await?, buffers(&store, 0).await?].map(|buffers| buffers.to_string()),
+                Some(_) => ["-", "-"].map(str::to_owned),
+            };
+            let [way, graves] = [(*way).to_owned(), graves.to_string()];
+            table.add_row([way, graves, p50, p99, max, rate, worker_share, server_share, from_floor, from_first]);
         }
     }
     bar.finish_and_clear();
-    print(&format!("{}\n", table.trim_fmt()))
+    print(&format!("{}\n\nfloor, first row: the buffers that a scan visits from there at the end\n", table.trim_fmt()))
 }
 
 /// Takes jobs by asking for them every so often, until the future ends.
@@ -137,6 +158,19 @@ async fn bury(store: &Postgres, url: &str, rows: u64) -> Result<Client> {
     client.batch_execute(begin).await.map_err(Error::store)?;
     store.run("DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
     Ok(client)
+}
+
+/// The buffers that a scan of a hundred rows from a deadline on visits, as the server plans it.
+async fn buffers(store: &Postgres, deadline: u64) -> Result<u64> {
+    let scan = [("$1", "0"), ("$2", &deadline.to_string()), ("$3", "0"), ("$4", "100")];
+    let scan = scan.iter().fold(SCAN.to_owned(), |sql, (name, value)| sql.replace(name, value));
+    let explained = store.run(&format!("EXPLAIN (ANALYZE, BUFFERS) {scan}"), &[]).await?;
+    let lines = explained.iter().map(|line| line.get::<_, String>(0));
+    // The first line that has them counts those of the whole plan.
+    let line = lines.into_iter().find_map(|line| line.trim().strip_prefix("Buffers: shared ").map(str::to_owned));
+    let counts = line.unwrap_or_default();
+    let counts = counts.split([' ', ',']).filter_map(|word| word.strip_prefix("hit=").or(word.strip_prefix("read=")));
+    Ok(counts.filter_map(|count| count.parse::<u64>().ok()).sum())
 }
 
 /// The process of the server, if it runs on this machine.
