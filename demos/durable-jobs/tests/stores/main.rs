@@ -63,6 +63,7 @@ async fn redb_serves_two_owners_though_it_fails() {
     let directory = tempfile::tempdir().unwrap();
     let shards = shards(&[file(directory.path())]).await;
     trial::a_clock_is_set_back_during_a_claim(&shards).await;
+    trial::lost_news_are_looked_for(&shards).await;
     trial::two_owners_of_faulty_stores(&shards).await;
 }
 

@@ -218,13 +218,15 @@ pub(crate) struct Faulty {
     pub(crate) percent: u32,
     /// How long the answers to claims are on their way.
     pub(crate) late: Duration,
+    /// Whether the news end at the first, which is lost.
+    pub(crate) is_cut: bool,
 }
 
 impl Faulty {
     /// These stores, each of them faulty.
     pub(crate) fn all(shards: &Shards, percent: u32, late: Duration) -> Shards {
         let faulty = |(layout, store): &(Layout, Arc<dyn Store>)| {
-            (*layout, Arc::new(Self { inner: Arc::clone(store), percent, late }) as Arc<dyn Store>)
+            (*layout, Arc::new(Self { inner: Arc::clone(store), percent, late, is_cut: false }) as Arc<dyn Store>)
         };
         Shards { stores: shards.stores.iter().map(faulty).collect() }
     }
@@ -284,10 +286,10 @@ impl Store for Faulty {
     }
 
     async fn news(&self) -> Result<BoxStream<'static, News>> {
-        let percent = self.percent;
+        let (percent, is_cut) = (self.percent, self.is_cut);
         let holds = move |_: &News| ready(rand::random_range(0..100) >= percent);
         // Some are lost without a word, and some end the stream.
-        Ok(self.inner.news().await?.filter(holds).take_while(holds).boxed())
+        Ok(self.inner.news().await?.filter(holds).take_while(holds).take_while(move |_| ready(!is_cut)).boxed())
     }
 
     async fn count(&self, part: u32) -> Result<(u64, u64)> {
@@ -434,6 +436,21 @@ pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
         assert!(matches!(claims[..], [Claim::Taken { attempt: 1, .. }]), "{claims:?}");
     }
     trial.end(shards).await;
+    worker.stop().await;
+}
+
+/// Each piece of news is lost, and ends the news: what it told is found nevertheless.
+pub(crate) async fn lost_news_are_looked_for(shards: &Shards) {
+    let cut = |(layout, store): &(Layout, Arc<dyn Store>)| {
+        let cut = Faulty { inner: Arc::clone(store), percent: 0, late: Duration::ZERO, is_cut: true };
+        (*layout, Arc::new(cut) as Arc<dyn Store>)
+    };
+    let (trial, cut) = (Trial::default(), Shards { stores: shards.stores.iter().map(cut).collect() });
+    let worker = trial.work(&cut, Settings { reload: Duration::from_secs(3_600), ..settings() }, false);
+    for id in 0..5 {
+        trial.put(shards, id..id + 1, 0).await;
+        trial.end(shards).await;
+    }
     worker.stop().await;
 }
 
