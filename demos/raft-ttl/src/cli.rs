@@ -98,8 +98,15 @@ enum Action {
 #[derive(Args, Debug)]
 struct ClusterArgs {
     /// For a client: the nodes, with commas between them
-    #[arg(long, global = true, value_delimiter = ',', default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003")]
-    nodes: Vec<SocketAddr>,
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOST:PORT",
+        value_delimiter = ',',
+        value_parser = host,
+        default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"
+    )]
+    nodes: Vec<String>,
     /// For a client: how long to look for a leader
     #[arg(long, global = true, value_parser = humantime::parse_duration, default_value = "10s")]
     patience: Duration,
@@ -274,9 +281,9 @@ fn show(found: Option<(String, Option<u64>)>) -> Result<ExitCode, Error> {
 }
 
 /// The value that the first node has which answers.
-async fn first_answer(nodes: &[SocketAddr], key: &str, deadline: Instant) -> Found {
+async fn first_answer(nodes: &[String], key: &str, deadline: Instant) -> Found {
     let mut found = Ok(None);
-    for &node in nodes {
+    for node in nodes {
         let silent = |error| Error::Unanswered(format!("{node}: {error}"));
         let ask = async |request| client::ask(node, &request).await.map_err(silent);
         found = client::whole(key, false, deadline, ask).await;
@@ -289,7 +296,7 @@ async fn first_answer(nodes: &[SocketAddr], key: &str, deadline: Instant) -> Fou
 
 async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
     let mut answers = Vec::new();
-    for &node in &cluster.nodes {
+    for node in &cluster.nodes {
         answers.push((node, client::status(node).await));
     }
     if json {
@@ -307,6 +314,12 @@ async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
 fn milliseconds(text: &str) -> Result<u64, String> {
     let ttl = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     u64::try_from(ttl.as_millis()).map_err(|_| "more milliseconds than can be counted".to_owned())
+}
+
+/// A host and a port. Whether there is such a host is known when a connection is made to it.
+fn host(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+    if let Some(Ok(_)) = port { Ok(text.to_owned()) } else { Err("expected HOST:PORT".to_owned()) }
 }
 
 fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::Error;
@@ -26,23 +26,23 @@ pub type Found = Result<Option<(String, Option<u64>)>, Error>;
 /// A client of a cluster, with one connection at a time.
 #[derive(Debug)]
 pub struct Client {
-    nodes: Vec<SocketAddr>,
+    nodes: Vec<String>,
     /// Where nodes are, whatever others say.
     known: BTreeMap<NodeId, SocketAddr>,
     next: usize,
-    connection: Option<(SocketAddr, Connection)>,
+    connection: Option<(String, Connection)>,
 }
 
 impl Client {
-    /// A client of the cluster that has these nodes, of which there must be one.
-    pub fn new(nodes: Vec<SocketAddr>) -> Self {
+    /// A client of the cluster that has these nodes, of which there must be one: a host, which may be a name, and a port each.
+    pub fn new(nodes: Vec<String>) -> Self {
         assert!(!nodes.is_empty(), "a cluster has nodes");
         Self { nodes, known: BTreeMap::new(), next: 0, connection: None }
     }
 
     /// A client that finds the nodes where it is told, and not where they find each other.
     pub fn of(members: BTreeMap<NodeId, SocketAddr>) -> Self {
-        Self { known: members.clone(), ..Self::new(members.into_values().collect()) }
+        Self { known: members.clone(), ..Self::new(members.values().map(SocketAddr::to_string).collect()) }
     }
 
     /// Asks the leader, and looks for one until `deadline`.
@@ -50,11 +50,11 @@ impl Client {
     /// It is asked again only if nothing was done. So a write happens once at most.
     pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Error> {
         let mut target = match &self.connection {
-            Some((address, _)) => *address,
+            Some((address, _)) => address.clone(),
             None => self.following_node(),
         };
         loop {
-            let (next, problem) = match self.reach(target).await {
+            let (next, problem) = match self.reach(&target).await {
                 Err(error) => (None, format!("{target}: {error}")),
                 Ok(connection) => {
                     let asked = ask_on(connection, request).await;
@@ -63,13 +63,13 @@ impl Client {
                         io::ErrorKind::InvalidInput => Error::Arguments(error.to_string()),
                         _ => Error::Unsure(format!("{target}: {error}")),
                     })?;
-                    self.connection = Some((target, connection));
+                    self.connection = Some((target.clone(), connection));
                     match reply {
                         Reply::Refused(problem) => return Err(Error::Arguments(problem)),
                         Reply::Unsure(problem) => return Err(Error::Unsure(problem)),
                         Reply::NotLeader(Some((id, address))) => {
-                            let leader = self.known.get(&id).copied().unwrap_or(address);
-                            (Some(leader), format!("it should be {leader}"))
+                            let leader = self.known.get(&id).unwrap_or(&address).to_string();
+                            (Some(leader.clone()), format!("it should be {leader}"))
                         }
                         Reply::NotLeader(None) => (None, "no node knows one".to_owned()),
                         Reply::Busy(problem) => {
@@ -126,14 +126,14 @@ impl Client {
         whole(key, true, deadline, async |request| self.insist(&request, deadline).await).await
     }
 
-    fn following_node(&mut self) -> SocketAddr {
+    fn following_node(&mut self) -> String {
         self.next = (self.next + 1) % self.nodes.len();
-        self.nodes[self.next]
+        self.nodes[self.next].clone()
     }
 
-    async fn reach(&mut self, target: SocketAddr) -> io::Result<Connection> {
+    async fn reach(&mut self, target: &str) -> io::Result<Connection> {
         match self.connection.take() {
-            Some((address, connection)) if address == target && frame::is_open(&connection) => Ok(connection),
+            Some((address, connection)) if *address == *target && frame::is_open(&connection) => Ok(connection),
             _ => connect(target).await,
         }
     }
@@ -169,18 +169,18 @@ pub async fn whole(
     Err(Error::Unanswered("the value is too long for that time, or changes all the time".to_owned()))
 }
 
-pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
+pub async fn ask(node: impl ToSocketAddrs, request: &Request) -> io::Result<Reply> {
     Ok(ask_on(connect(node).await?, request).await?.1)
 }
 
-pub async fn status(node: SocketAddr) -> io::Result<Status> {
+pub async fn status(node: impl ToSocketAddrs) -> io::Result<Status> {
     match ask(node, &Request::Status).await? {
         Reply::Status(status) => Ok(*status),
         other => Err(io::Error::other(format!("it answers {other:?}"))),
     }
 }
 
-async fn connect(node: SocketAddr) -> io::Result<Connection> {
+async fn connect(node: impl ToSocketAddrs) -> io::Result<Connection> {
     Ok(frame::connection(timeout(ANSWER_LIMIT, TcpStream::connect(node)).await??))
 }
 

@@ -16,7 +16,7 @@ use crate::node::Node;
 use crate::types::{self, DiskId, NodeId, Seat, Stamped};
 
 /// How long another node may take to say who it is, and how long it is left alone then.
-const ASKING: Duration = Duration::from_secs(1);
+const ASKING: Duration = Duration::from_secs(3);
 const ASKING_PAUSE: Duration = Duration::from_millis(100);
 
 impl Node {

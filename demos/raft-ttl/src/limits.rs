@@ -52,6 +52,13 @@ pub(crate) const MAX_TERM_STEP: u64 = 1 << 20;
 /// The latest term that a node believes in which has none yet.
 pub(crate) const MAX_FIRST_TERM: u64 = 1 << 62;
 
+/// How many heartbeats an answer from another node may take. A follower calls an election after seven and a half: so one
+/// call may be lost.
+pub(crate) const CALL_TIME: u32 = 4;
+
+/// How long another node may take for a part of a snapshot; with the last one it takes up all of it.
+pub(crate) const SNAPSHOT_TIME: Duration = Duration::from_secs(5);
+
 /// How many entries of the log a node may lack that is to vote.
 pub(crate) const ALMOST_ALL: u64 = 100;
 
@@ -65,7 +72,8 @@ pub(crate) const MESSAGE: usize = 32 << 10;
 /// What the user of a node may set.
 #[derive(Parser, Clone, Copy, Debug)]
 pub struct Tuning {
-    /// How often a leader makes itself heard; an election takes 2.5 to 5 times as long to begin
+    /// How often a leader makes itself heard: half the longest round trip at least. An election begins when nobody was
+    /// heard for 7.5 to 10 times as long
     #[arg(long, value_parser = humantime::parse_duration, default_value = "200ms")]
     pub heartbeat: Duration,
     /// How many entries of the log there are to a snapshot

@@ -136,6 +136,8 @@ pub struct Status {
     /// Leader, Follower, Candidate or Learner.
     pub role: String,
     pub term: u64,
+    /// Why it does not lead, if it is a candidate: what the others said when it asked for their votes.
+    pub votes: Option<String>,
     /// Who leads, as far as it knows.
     pub leader: Option<NodeId>,
     pub last_log: u64,

@@ -13,7 +13,7 @@ use timer_wheel::ttl::TtlConfig;
 use crate::confirmation::Confirmations;
 use crate::disk::{Disk, DiskError};
 use crate::error::Error;
-use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
+use crate::limits::{BATCH, CALL_TIME, MAX_TTL, MESSAGE, SNAPSHOT_TIME, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
@@ -51,7 +51,7 @@ impl Settings {
             heartbeat_interval: heartbeat_ms,
             election_timeout_min: heartbeat_ms.saturating_mul(5) / 2,
             election_timeout_max: heartbeat_ms.saturating_mul(5),
-            install_snapshot_timeout: 5_000,
+            install_snapshot_timeout: SNAPSHOT_TIME.as_millis() as u64,
             snapshot_policy: SnapshotPolicy::LogsSinceLast(snapshot_every),
             max_in_snapshot_log_to_keep: snapshot_every / 5,
             snapshot_max_chunk_size: MESSAGE as u64,
@@ -97,7 +97,8 @@ impl Node {
             replica.lock().tell = Some(Box::new(BufWriter::new(io::stdout())));
         }
         let members = settings.members.clone();
-        let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock));
+        let call_time = settings.tuning.heartbeat.saturating_mul(CALL_TIME);
+        let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock), call_time);
         let log = LogStore::new(disk, clock);
         let raft = Raft::new(disk_id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use openraft::Vote;
 use tokio::net::TcpStream;
@@ -15,12 +16,13 @@ use crate::drive::Roles;
 use crate::frame::{self, Connection};
 use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
+use crate::network::Line;
 use crate::time::Clock;
 use crate::types::{DiskId, Membership, NodeId};
 
-/// The connection on which another node is asked whether this one leads, and the disk of the member at its other end.
-/// Locked while it is asked.
-type Asked = tokio::sync::Mutex<Option<(DiskId, Connection)>>;
+/// The line on which another node is asked for its vote and whether this one leads, and the disk of the member at its other
+/// end. Locked while it is asked.
+type Asked = tokio::sync::Mutex<(DiskId, Line)>;
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone)]
@@ -36,6 +38,10 @@ pub struct Peers {
     /// The last thing that was wrong with each of the others.
     complaints: Arc<Mutex<BTreeMap<NodeId, String>>>,
     pub(crate) asked: Arc<BTreeMap<NodeId, Asked>>,
+    /// What each of the others said when it was last asked for its vote.
+    votes: Arc<Mutex<BTreeMap<NodeId, String>>>,
+    /// How long an answer to a call may take.
+    pub(crate) call_time: Duration,
 }
 
 impl Peers {
@@ -45,6 +51,7 @@ impl Peers {
         disk: DiskId,
         secret: &str,
         clock: Arc<Clock>,
+        call_time: Duration,
     ) -> Self {
         Self {
             id,
@@ -55,6 +62,8 @@ impl Peers {
             secret: secret.into(),
             roles: Arc::default(),
             complaints: Arc::default(),
+            votes: Arc::default(),
+            call_time,
         }
     }
 
@@ -148,6 +157,18 @@ impl Peers {
             }
             other => Err(io::Error::other(format!("it answers {other:?}"))),
         }
+    }
+
+    /// Takes down what became of asking another node for its vote.
+    pub(crate) fn poll(&self, node: NodeId, outcome: String) {
+        self.votes.lock().unwrap_or_else(PoisonError::into_inner).insert(node, outcome);
+    }
+
+    /// Why a candidate does not lead: what the others said.
+    pub(crate) fn votes(&self) -> String {
+        let votes = self.votes.lock().unwrap_or_else(PoisonError::into_inner);
+        let votes = votes.iter().map(|(node, outcome)| format!("node {node} {outcome}"));
+        votes.collect::<Vec<_>>().join(", ")
     }
 
     /// Says once what is wrong with another node, and not each time.

@@ -32,7 +32,11 @@ impl Node {
                 check_key(&key).map_err(Reply::Refused)?;
                 if linearizable {
                     self.lead()?;
-                    in_time(self.confirmations.confirm(self.raft.ensure_linearizable())).await?;
+                    let confirmed = timeout(PATIENCE, self.confirmations.confirm(self.still_leads())).await;
+                    if confirmed != Ok(true) {
+                        // Nothing was changed: another one may be asked, the one that leads by now if this node has heard of it.
+                        return self.lead().and(Err(Reply::NotLeader(None)));
+                    }
                 }
                 Ok(self.value(&key, from))
             }
@@ -46,6 +50,14 @@ impl Node {
             },
             Request::Remove(id) => self.remove(id).await,
         }
+    }
+
+    /// Whether this node leads, and has applied all that was acknowledged before this was called. The engine asks the others,
+    /// and waits for a heartbeat at most; then an entry in the log tells, however long a round trip takes.
+    async fn still_leads(&self) -> bool {
+        let limit = 2 * self.peers.call_time;
+        self.raft.ensure_linearizable().await.is_ok()
+            || matches!(timeout(limit, self.write(Command::Barrier)).await, Ok(Ok(_)))
     }
 
     /// Hands the engine what another one says.
@@ -183,6 +195,7 @@ impl Node {
             id: self.peers.id,
             role: format!("{:?}", metrics.state),
             term: metrics.current_term,
+            votes: metrics.state.is_candidate().then(|| self.peers.votes()),
             leader: self.leader(),
             last_log: metrics.last_log_index.unwrap_or(0),
             applied: index(state.applied),

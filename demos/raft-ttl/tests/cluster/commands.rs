@@ -8,12 +8,16 @@ use raft_ttl::types::NodeId;
 
 use crate::process::{CALM, Nodes, program};
 
+/// Where a node is, by name.
+fn host(nodes: &Nodes, id: NodeId) -> String {
+    format!("localhost:{}", nodes.address(id).port())
+}
+
 /// Runs a command against nodes: how it ends, and what it writes to its two outputs.
 fn run(nodes: &Nodes, ids: &[NodeId], arguments: &[&str]) -> (i32, String, String) {
-    let addresses = ids.iter().map(|&id| nodes.address(id).to_string());
-    let addresses = addresses.collect::<Vec<_>>().join(",");
+    let hosts = ids.iter().map(|&id| host(nodes, id)).collect::<Vec<_>>().join(",");
     let mut command = Command::new(program());
-    command.args(arguments).args(["--nodes", &addresses]);
+    command.args(arguments).args(["--nodes", &hosts]);
     if arguments.contains(&"-") {
         command.stdin(File::open(nodes.directory().join("long")).unwrap());
     }
@@ -50,6 +54,7 @@ async fn commands_do_what_they_say() {
         (&["put", "key", "value", "--ttl", "0s"], 2, "", "a TTL of 0"),
         (&["put", "key", "value", "--ttl", "101years"], 2, "", "36500 days"),
         (&["put", "key", "value", "--ttl", "soon"], 2, "", "--ttl"),
+        (&["status", "--nodes", "localhost"], 2, "", "expected HOST:PORT"),
         (&["put", "brief", "value", "--ttl", "100ms"], 0, "done", ""),
     ] {
         // The leader is found, whichever node is asked.
@@ -70,7 +75,7 @@ async fn commands_do_what_they_say() {
     let answers: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
     assert_eq!((status, answers.len()), (0, 3));
     for (id, answer) in nodes.ids().into_iter().zip(answers) {
-        assert_eq!(answer["address"], nodes.address(id).to_string());
+        assert_eq!(answer["address"], host(&nodes, id));
         assert_eq!(answer["status"]["id"] == id, id != leader, "{answer}");
         assert_eq!(answer["error"].is_string(), id == leader, "{answer}");
     }

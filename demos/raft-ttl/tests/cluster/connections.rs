@@ -43,7 +43,7 @@ async fn client_that_is_slow_or_says_nothing_is_given_up_and_finds_another_conne
     };
     let part = [0, 0, 1, 0, b'['];
     tokio::join!(given_up(false, &[]), given_up(false, &part), given_up(true, &[]), given_up(true, &part));
-    let mut client = Client::new(vec![nodes.address(1)]);
+    let mut client = Client::new(vec![nodes.address(1).to_string()]);
     client.lead(&put("one"), deadline()).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     client.lead(&put("two"), deadline()).await.unwrap();
@@ -138,7 +138,7 @@ async fn linearizable_reads_of_many_at_once_are_all_answered_and_need_few_connec
             read.unwrap();
         }
         let made = wires.connections() - before;
-        // Who waits in vain gives up after a heartbeat, and the next one connects anew.
+        // A question without an answer is given up after some heartbeats, and the next one connects anew.
         let most = 20 + began.elapsed().as_millis() / 600;
         assert!(u128::from(made) < most, "{made} connections between nodes, and not {most}");
         if let Some(slow) = slow {

@@ -86,7 +86,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
     for (round, writes) in [Some(0), Some(1), Some(2), Some(3), Some(6), None].into_iter().enumerate() {
         let disk = Failing::mended(&memory);
         let (address, end) = start(disk.clone()).await;
-        let mut client = Client::new(vec![address]);
+        let mut client = Client::new(vec![address.to_string()]);
         // All that was acknowledged is there, now that it works.
         for key in &acknowledged {
             assert!(client.get(key, deadline()).await.unwrap().is_some(), "{key}");

@@ -10,6 +10,7 @@ mod connections;
 mod demo;
 mod disk;
 mod expiry;
+mod far;
 mod glue;
 mod identity;
 mod partition;

@@ -10,7 +10,7 @@ use raft_ttl::time::wall_us_now;
 use raft_ttl::types::{Command, Item};
 use tokio::time::{Instant, sleep};
 
-use crate::process::{HASTY, Nodes, item};
+use crate::process::{HASTY, Nodes, get, item};
 use crate::proxy::{Weather, Wires};
 
 const KEYS: u64 = 100;
@@ -53,8 +53,12 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     assert_eq!(isolated.term, cut_off.term);
     // Nor does it acknowledge anything.
     let (void, stranger) = (Request::Write(Command::Put(vec![item("void", 60_000)])), Request::Remove(9));
-    let (void, stranger) = tokio::join!(nodes.answer(leader, &void), nodes.answer(leader, &stranger));
+    let read = get("1-0", true);
+    let (void, stranger, read) =
+        tokio::join!(nodes.answer(leader, &void), nodes.answer(leader, &stranger), nodes.answer(leader, &read));
     assert!(matches!((&void, &stranger), (Reply::Unsure(_), Reply::Unsure(_))), "{void:?}, {stranger:?}");
+    // A read changes nothing, and may be tried elsewhere.
+    assert!(matches!(read, Reply::NotLeader(None)), "{read:?}");
 
     // The others elect one of their own, and that one proposes.
     for id in nodes.ids().into_iter().filter(|&id| id != leader) {
@@ -98,4 +102,28 @@ async fn node_that_neither_entries_nor_new_connections_reach_hears_the_leader_al
     wires.heal();
     nodes.agree(|status| status.keys > before).await;
     assert_eq!(nodes.leads().await, (leader, term));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn candidate_says_why_it_does_not_lead() {
+    let (mut nodes, wires) = Wires::between_nodes(&HASTY, 9).await;
+    let (leader, _) = nodes.all_up().await;
+    let [alone, dead] = [leader % 3 + 1, (leader + 1) % 3 + 1];
+    wires.set(Weather { cut_off: Some(alone), ..Weather::default() });
+    let says = async |nodes: &Nodes, said: &str| {
+        let said = [leader, dead].map(|id| format!("node {id} {said}"));
+        let says = |status: &Status| {
+            let votes = status.votes.as_ref();
+            votes.is_some_and(|votes| said.iter().all(|said| votes.contains(said)))
+        };
+        assert_eq!(nodes.wait_for(alone, says).await.role, "Candidate");
+    };
+    says(&nodes, "has not answered").await;
+    nodes.kill(leader);
+    nodes.kill(dead);
+    wires.heal();
+    says(&nodes, "cannot be asked").await;
+    nodes.start(leader).unwrap();
+    nodes.start(dead).unwrap();
+    nodes.agree(|status| status.votes.is_none()).await;
 }

@@ -36,6 +36,8 @@ pub(crate) struct Weather {
     pub(crate) cut_off: Option<NodeId>,
     /// To whom long frames, what follows them on their connections, and new connections do not get through.
     pub(crate) strait: Option<NodeId>,
+    /// Nodes that every frame to and from takes so long to reach.
+    pub(crate) far: ([Option<NodeId>; 2], Duration),
     /// Whose replies others take the place of, and which.
     pub(crate) forged: Option<(NodeId, Forge)>,
 }
@@ -65,9 +67,14 @@ pub(crate) struct Wires {
 impl Wires {
     /// Three nodes that have been started, with a wire between each two.
     pub(crate) async fn between_nodes(arguments: &[&str], seed: u64) -> (Nodes, Self) {
+        Self::between_nodes_in(arguments, seed, Weather::default()).await
+    }
+
+    /// The same in this weather from the beginning.
+    pub(crate) async fn between_nodes_in(arguments: &[&str], seed: u64, weather: Weather) -> (Nodes, Self) {
         let mut nodes = Nodes::new(3, arguments);
         let sky = Arc::new(Mutex::new(Sky {
-            weather: Weather::default(),
+            weather,
             random: Pcg64::seed_from_u64(seed),
             recorded: Vec::new(),
             counts: [0; 3],
@@ -122,6 +129,12 @@ impl Wires {
 }
 
 impl Sky {
+    /// How long a frame takes from one end to the other.
+    fn one_way(&self, ends: [NodeId; 2]) -> Duration {
+        let (far, one_way) = self.weather.far;
+        if ends.iter().any(|&end| far.contains(&Some(end))) { one_way } else { Duration::ZERO }
+    }
+
     /// What becomes of a frame.
     fn fate(&mut self, ends: [NodeId; 2]) -> Fate {
         let Weather { lost, delayed, doubled, cut_off, .. } = self.weather;
@@ -129,16 +142,18 @@ impl Sky {
         let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
         let is_lost = is_lost || cut_off.is_some_and(|node| ends.contains(&node));
         let delay = Duration::from_millis(self.random.random_range(1..80));
+        let one_way = self.one_way(ends);
         for (count, happened) in self.counts.iter_mut().zip([is_lost, is_delayed, is_doubled]) {
             *count += u64::from(happened);
         }
-        Fate { is_lost, delay: is_delayed.then_some(delay), echo: is_doubled.then_some(delay) }
+        let delayed = if is_delayed { delay } else { Duration::ZERO };
+        Fate { is_lost, delay: one_way + delayed, echo: is_doubled.then_some(delay) }
     }
 }
 
 struct Fate {
     is_lost: bool,
-    delay: Option<Duration>,
+    delay: Duration,
     /// After how long the frame arrives once more.
     echo: Option<Duration>,
 }
@@ -158,6 +173,9 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
     while is_closed(&sky) {
         sleep(GLANCE).await;
     }
+    // A connection is there after a round trip.
+    let one_way = sky.lock().unwrap().one_way(ends);
+    sleep(2 * one_way).await;
     // A node that is down refuses connections, and so does the wire to it.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let (mut from, mut onward) = (connection(from), connection(onward));
@@ -174,9 +192,7 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
         if fate.is_lost {
             continue;
         }
-        if let Some(delay) = fate.delay {
-            sleep(delay).await;
-        }
+        sleep(fate.delay).await;
         while request.len() > LONG && is_closed(&sky) {
             sleep(GLANCE).await;
         }
@@ -192,6 +208,8 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
             reply = postcard::to_stdvec(&forge(postcard::from_bytes(&reply).unwrap())).unwrap().into();
         }
         let fate = sky.lock().unwrap().fate(ends);
+        let one_way = sky.lock().unwrap().one_way(ends);
+        sleep(one_way).await;
         if !fate.is_lost && from.send(reply).await.is_err() {
             return;
         }
