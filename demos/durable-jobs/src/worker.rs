@@ -118,7 +118,12 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
     let (busy, full) = watch::channel(None);
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
     for (shard, (_, store)) in shards.stores.iter().enumerate() {
-        tasks.spawn(follow(context.clone(), shard, store.news().await?));
+        // Without an answer they begin later, and what was lost is looked for then.
+        let news = store.news().await.unwrap_or_else(|error| {
+            context.say(&error);
+            stream::empty().boxed()
+        });
+        tasks.spawn(follow(context.clone(), shard, news));
         holding.spawn(hold(context.clone(), shard, stopped.clone(), full.clone()));
     }
     let (handle, worker_context, (tell, mut told)) = (Handle::current(), context.clone(), oneshot::channel());

@@ -289,7 +289,8 @@ impl Store for Faulty {
         let (percent, is_cut) = (self.percent, self.is_cut);
         let holds = move |_: &News| ready(rand::random_range(0..100) >= percent);
         // Some are lost without a word, and some end the stream.
-        Ok(self.inner.news().await?.filter(holds).take_while(holds).take_while(move |_| ready(!is_cut)).boxed())
+        let news = self.through(self.inner.news()).await?;
+        Ok(news.filter(holds).take_while(holds).take_while(move |_| ready(!is_cut)).boxed())
     }
 
     async fn count(&self, part: u32) -> Result<(u64, u64)> {
