@@ -1,42 +1,29 @@
 //! The experiments: each makes an input, the same for all queues, and measures a queue once on it.
-//!
-//! One experiment may serve several workloads, where one leaves the queue as the next one needs it.
 
-mod burst;
 mod churn;
-mod evict;
 mod expire;
-mod far;
-mod fill;
-mod hold;
+mod first;
 mod idle;
-mod longest;
-mod memory;
 mod one_ttl;
 mod pause;
-mod peak;
-mod refresh;
+mod schedule;
 mod server;
 mod small;
 #[cfg(test)]
 mod tests;
-mod together;
 
 use std::time::Duration;
 
 use crate::answer::{Answer, Parts};
 use crate::figure::{Figure, call, median, one_ttl, time};
-use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, First, Horizon, Move, SingleCalls};
+use crate::queue::Need::{self, Budget, Cancel, Fire, First, Horizon, Move, SingleCalls};
 use crate::queue::Queue;
 
 pub use one_ttl::TTL;
 
-/// Figures by name, with what was measured.
-pub type Samples = Vec<(&'static str, f64)>;
-
-/// What an experiment gives beside the samples: an answer that is the same for every queue that is right, or the fault
-/// of a queue that is wrong by itself.
-type Answered = Result<Answer, String>;
+/// An answer that is the same for every queue that is right, and a number for each figure, as far as the queue has them;
+/// or the fault of a queue that is wrong by itself.
+type Measured = Result<(Answer, Vec<f64>), String>;
 
 /// The same queue in four geometries, or with four ticks.
 pub trait Family {
@@ -59,7 +46,7 @@ macro_rules! experiments {
         }
 
         impl Kind {
-            /// In the order of the workloads, those that have sizes of their own last.
+            /// In the order of the tables.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
             /// What it measures, of a queue that has what the figure needs.
@@ -70,13 +57,15 @@ macro_rules! experiments {
             }
 
             /// Measures a queue once with so many timers, if it can have a figure, and gives the answer.
-            pub fn measure<F: Family>(self, n: usize, samples: &mut Samples) -> Result<Option<Parts>, String> {
+            pub fn measure<F: Family>(self, n: usize, samples: &mut Vec<f64>) -> Result<Option<Parts>, String> {
                 match self {
                     $(Self::$name => {
                         if self.figures().iter().all(|figure| figure.is_beyond(F::$member::LACKS)) {
                             return Ok(None);
                         }
-                        $module::$function::<F::$member>(n, samples)?.parts::<F::$member>().map(Some)
+                        let (answer, measured) = $module::$function::<F::$member>(n)?;
+                        *samples = measured;
+                        answer.parts::<F::$member>().map(Some)
                     })+
                 }
             }
@@ -85,74 +74,52 @@ macro_rules! experiments {
 }
 
 const STEADY: &[Need] = &[Cancel, Move, Fire, SingleCalls];
-const PEAK: &[Need] = &[Cancel, Clear, SingleCalls];
+const PEAK: &[Need] = &[Cancel, SingleCalls];
 const SERVER: &[Need] = &[Cancel, Fire, SingleCalls];
-const CALLS: &[Need] = &[Fire, SingleCalls];
-const BUDGETED: &[Need] = &[Fire, SingleCalls, Budget];
 
+// The figures of an experiment that a queue may lack come last.
 experiments! {
-    Fill: fill::measure of Fine gives [
+    Fill: schedule::fill of Fine gives [
         time("W1a schedule", &[]),
         time("W1b cancel", &[Cancel]),
         time("W1c schedule, aged", &[Cancel]),
     ];
-    Expire: expire::measure of Fine gives [time("W2 expire", &[Fire])];
-    Churn: churn::measure of Fine gives [time("W3 cancel one, schedule one", &[Cancel])];
-    Refresh: refresh::measure of Fine gives [time("W4 reschedule to later", &[Move])];
-    Longest: longest::measure of Fine gives [call("W6 calm longest call", CALLS)];
-    Budgeted: longest::measure_budgeted of Fine gives [call("W6b calm longest call", BUDGETED)];
-    Burst: burst::measure of Fine gives [
-        time("W7 expire a burst", &[Fire]),
-        time("W7 expire a burst, spread over its tick", &[Fire]),
-        call("W7 longest call, budget 256", BUDGETED),
-    ];
-    Memory: memory::measure of Fine gives [median("W8 after W1a", "bytes", &[])];
+    Expire: expire::minute of Fine gives [time("W2 expire", &[Fire])];
+    Churn: churn::churn of Fine gives [time("W3 cancel one, schedule one", &[Cancel])];
+    Refresh: churn::refresh of Fine gives [time("W4 reschedule to later", &[Move])];
+    Budgeted: expire::budgeted of Fine gives [call("W6b calm longest call", &[Fire, SingleCalls, Budget])];
+    AtOnce: expire::at_once of Fine gives [time("W7 expire a burst", &[Fire])];
+    Memory: schedule::memory of Fine gives [median("W8 after W1a", "bytes", &[])];
+    Caffeine: expire::caffeine of Coarse gives [time("W9 expire in 5 min steps", &[Fire])];
     Pause: pause::measure of Milli gives [call("W10 longest advance", STEADY), time("W10 in all", STEADY)];
-    Evict: evict::measure of Fine gives [
-        time("W13 eviction one TTL", &[First]),
-        time("W13 eviction many TTLs", &[First]),
-    ];
-    Far: far::measure of Micro gives [time("W14 expire, far", &[Fire, Horizon])];
-    Peak: peak::measure of Fine gives [
-        call("W15 longest schedule", PEAK),
-        call("W15 longest cancel of collected", &[Cancel, Clear, SingleCalls, First]),
-        call("W15 clear of 10 after the peak", PEAK),
-        call("W15 drop of 10 after the peak", PEAK),
-    ];
-    Caffeine: expire::measure_caffeine of Coarse gives [time("W9 expire in 5 min steps", &[Fire])];
-    Hold: hold::measure of Micro gives [
+    Hold: first::hold of Micro gives [
         time("W11 hold exponential", &[First]),
-        time("W11 hold uniform", &[First]),
         time("W11 hold bimodal", &[First]),
-        time("W11 hold triangular", &[First]),
-        time("W11 hold nearly constant", &[First]),
     ];
     Small: small::measure of Milli gives [median("W12 a queue", "bytes", STEADY), time("W12 operation", STEADY)];
-    Server: server::measure of Milli gives [
-        time("W16 p99 of schedules", SERVER),
-        time("W16 p99.9 of schedules", SERVER),
-        time("W16 p99 of cancels", SERVER),
-        time("W16 p99.9 of cancels", SERVER),
-        time("W16 p99 of advances", SERVER),
-        time("W16 p99.9 of advances", SERVER),
+    Evict: first::evict of Fine gives [time("W13 eviction many TTLs", &[First])];
+    Far: expire::far of Micro gives [time("W14 expire, far", &[Fire, Horizon])];
+    Peak: schedule::peak of Fine gives [
+        call("W15 longest schedule", PEAK),
+        call("W15 longest cancel of collected", &[Cancel, SingleCalls, First]),
     ];
-    OneTtl: one_ttl::measure_full_life of Fine gives [one_ttl("W19 full life", &[Fire])];
-    Evicted: one_ttl::measure_eviction of Fine gives [one_ttl("W19 eviction", &[Fire, First])];
-    Renewed: one_ttl::measure_renewal of Fine gives [one_ttl("W19 one renewal a TTL", &[Fire, Move])];
-    RenewedOften: one_ttl::measure_four_renewals of Fine gives [one_ttl("W19 four renewals a TTL", &[Fire, Move])];
-    Slots: server::measure_slots of Milli gives [
+    OneTtl: one_ttl::full_life of Fine gives [one_ttl("W19 full life", &[Fire])];
+    Evicted: one_ttl::eviction of Fine gives [one_ttl("W19 eviction", &[Fire, First])];
+    Renewed: one_ttl::renewal of Fine gives [one_ttl("W19 one renewal a TTL", &[Fire, Move])];
+    RenewedOften: one_ttl::four_renewals of Fine gives [one_ttl("W19 four renewals a TTL", &[Fire, Move])];
+    Slots: server::measure of Milli gives [
         time("W20 end and begin", &[Cancel, Fire]),
         time("W20 p99 of advances", SERVER),
         call("W20 longest advance", SERVER),
     ];
-    Together: together::measure of Fine gives [
+    Burst: expire::burst of Fine gives [
         time("W22 arm", &[Fire]),
         time("W22 expire", &[Fire]),
         time("W22 in all", &[Fire]),
     ];
-    IdleAdvance: idle::measure of Fine gives [
-        time("W23 idle advance, next tick", CALLS),
-        time("W23 idle advance, same tick", CALLS),
+    Idle: idle::measure of Fine gives [
+        time("W23 idle advance, next tick", &[Fire, SingleCalls]),
+        time("W23 idle advance, same tick", &[Fire, SingleCalls]),
     ];
 }
 
@@ -164,41 +131,19 @@ impl Kind {
         workloads
     }
 
-    /// That of a name.
-    #[track_caller]
-    pub fn figure(self, name: &str) -> &'static Figure {
-        self.figures().iter().find(|figure| figure.name == name).expect("the experiment gives the figure")
-    }
-
-    /// On how many timers it runs where these are asked for: its own sizes, or those asked for.
+    /// On how many timers it runs where these are asked for: its own sizes up to the largest, or those asked for.
     pub fn sizes(self, asked: &[usize]) -> Vec<usize> {
-        let most = asked.iter().copied().max().unwrap_or_default();
-        let up_to = |sizes: &[usize]| {
-            let sizes: Vec<usize> = sizes.iter().copied().filter(|&n| n <= most).collect();
-            // So that a quick look stays one.
-            if sizes.is_empty() { asked.to_vec() } else { sizes }
+        let own: &[usize] = match self {
+            Self::Caffeine => return vec![expire::CAFFEINE],
+            Self::Hold => &[100, 1_000, 10_000, 100_000, 1_000_000],
+            Self::Small | Self::Idle => &[10_000],
+            Self::Burst => &[100, 1_000, 4_096, 10_000, 100_000],
+            _ => asked,
         };
-        match self {
-            Self::Caffeine => vec![expire::CAFFEINE],
-            // The smallest shows what a wheel itself weighs.
-            Self::Memory if most > 1_000 && !asked.contains(&1_000) => [&[1_000], asked].concat(),
-            Self::Hold => up_to(&[100, 1_000, 10_000, 100_000, 1_000_000]),
-            Self::Small => up_to(&[10_000]),
-            Self::Together => up_to(&together::SIZES),
-            Self::IdleAdvance => up_to(&[idle::N]),
-            Self::Server => up_to(&[10_000, 100_000]),
-            Self::Churn => asked.iter().copied().filter(|&n| n <= churn::MOST).collect(),
-            _ => asked.to_vec(),
-        }
-    }
-
-    /// How many timers a full run has beyond a million: where the longest calls and the cost of memory show.
-    pub fn large_sizes(self) -> &'static [usize] {
-        match self {
-            Self::Fill | Self::Expire | Self::Peak => &[10_000_000],
-            Self::Pause => &[4_000_000, 10_000_000],
-            _ => &[],
-        }
+        let most = asked.iter().max();
+        let sizes: Vec<usize> = own.iter().copied().filter(|n| Some(n) <= most).collect();
+        // So that a quick look stays one.
+        if sizes.is_empty() { asked.to_vec() } else { sizes }
     }
 
     /// Whether what another queue has left of the memory would show in the figures.
@@ -241,14 +186,6 @@ impl Tally {
     fn give(self, answer: &mut Answer) {
         answer.give(self.count);
         answer.give(self.sum);
-    }
-}
-
-/// Fires what is due in each of so many steps.
-#[inline(never)]
-fn fire_in_steps<Q: Queue>(queue: &mut Q, steps: u64, step_ns: u64, answer: &mut Answer) {
-    for step in 1..=steps {
-        queue.advance(step * step_ns, |deadline, value| answer.fire(step, deadline, value));
     }
 }
 

@@ -1,21 +1,14 @@
 //! The trait by which every queue is driven, without indirection, by the workloads, the benchmarks and the replay.
 
-mod index;
-mod lane;
-mod out_of_line;
 mod ttl;
-mod two_sets;
-mod wheel;
+mod wheels;
 
 use std::time::Duration;
 
-pub use index::Indexed;
-pub use lane::InLane;
-pub use out_of_line::OutOfLine;
-pub use ttl::{Applied, Layer, Proposal};
-pub use two_sets::TwoSets;
-
 use timer_wheel::Budget;
+
+pub use ttl::{Applied, Layer, Proposal, TwoSets};
+pub use wheels::{InLane, Indexed, OutOfLine};
 
 /// A queue of timers with values of a type. Times are nanoseconds from an origin of the caller's.
 ///
@@ -125,8 +118,6 @@ pub enum Need {
     Move,
     /// [`Queue::pop_first`] and the like.
     First,
-    /// [`Queue::clear`].
-    Clear,
     /// [`Queue::advance_with_budget`].
     Budget,
     /// Timers of any rotation, each found without a look at the others.

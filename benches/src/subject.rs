@@ -7,9 +7,9 @@ use timer_wheel::{Caffeine, Micros, Wheel};
 
 use crate::answer::Parts;
 use crate::btree::{BTreeQueue, LeanBTreeQueue, SplitMap};
-use crate::experiments::{Family, Kind, Samples};
+use crate::experiments::{Family, Kind};
 use crate::queue::{Applied, InLane, Indexed, Need, OutOfLine, Queue, TwoSets};
-use crate::rivals::{BareSlab, COARSE, Delays, FINE, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
+use crate::rivals::{BareSlab, COARSE, Delays, FINE, Handwritten, HashWheel, Heap, Nexus, NexusTimeouts, Ora};
 use crate::textbook::TextbookWheel;
 use crate::workload::MILLISECOND;
 
@@ -19,8 +19,8 @@ pub struct Subject {
     /// The name under which it stands in tables.
     pub name: &'static str,
     pub lacks: &'static [Need],
-    /// Measures it once, if it has what the experiment needs.
-    pub measure: fn(Kind, usize, &mut Samples) -> Result<Option<Parts>, String>,
+    /// Measures it once, if it has what the experiment needs: a number for each figure that it has.
+    pub measure: fn(Kind, usize, &mut Vec<f64>) -> Result<Option<Parts>, String>,
 }
 
 impl Subject {
@@ -53,11 +53,11 @@ pub static ALL: &[Subject] = &[
     Subject::of::<OfWheel<InLane<u32>, InLane<u32, Caffeine>, InLane<u32, Micros>>>(),
     Subject::of::<OfWheel<TextbookWheel<u32>, TextbookWheel<u32, Caffeine>, TextbookWheel<u32, Micros>>>(),
     Subject::of::<Same<BareSlab>>(),
-    Subject::of::<Same<OneList>>(),
     Subject::of::<Same<LeanBTreeQueue<u32>>>(),
     Subject::of::<Same<SplitMap>>(),
     Subject::of::<Same<BTreeQueue<u32>>>(),
     Subject::of::<Same<Heap>>(),
+    Subject::of::<OfTicks<Handwritten<FINE>, Handwritten<COARSE>, Handwritten<MILLISECOND>>>(),
     Subject::of::<OfTicks<Delays<FINE>, Delays<COARSE>, Delays<MILLISECOND>>>(),
     Subject::of::<OfTicks<HashWheel<FINE>, HashWheel<COARSE>, HashWheel<MILLISECOND>>>(),
     Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),

@@ -1,16 +1,17 @@
-//! The drivers: `Timer`, and two others.
+//! The drivers: `Timer`, tokio's tasks, and what one writes in an afternoon.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use timer_wheel::{Timer, TimerHandle};
-use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task;
 
 /// Something that runs jobs when they are due, with a client for each thread that uses it.
 pub(super) trait Driver: Sized + 'static {
-    const NAME: &'static str;
     type Client: Client;
 
     fn start() -> Self;
@@ -28,8 +29,7 @@ pub(super) trait Client: Send + 'static {
 
 /// The one that is measured.
 impl Driver for Timer {
-    const NAME: &'static str = "Timer";
-    type Client = Timer;
+    type Client = Self;
 
     fn start() -> Self {
         Self::new().expect("a thread can be started")
@@ -52,30 +52,29 @@ impl Client for Timer {
     }
 }
 
-/// One for each client.
+/// One for each client, which keeps what it needs.
 pub(super) struct Each<D>(PhantomData<D>);
 
 impl<D: Driver> Driver for Each<D> {
-    const NAME: &'static str = D::NAME;
     type Client = D::Client;
 
     fn start() -> Self {
         Self(PhantomData)
     }
 
-    /// The client keeps what it needs.
     fn client(&self) -> D::Client {
         D::start().client()
     }
 }
 
 /// A task that sleeps for each job, on a runtime with one thread.
-impl Driver for Arc<Runtime> {
-    const NAME: &'static str = "tokio::time::sleep";
+pub(super) type Tokio = Arc<Runtime>;
+
+impl Driver for Tokio {
     type Client = Self;
 
     fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_time().build();
         Self::new(runtime.expect("a thread can be started"))
     }
 
@@ -84,10 +83,10 @@ impl Driver for Arc<Runtime> {
     }
 }
 
-impl Client for Arc<Runtime> {
-    type Handle = JoinHandle<()>;
+impl Client for Tokio {
+    type Handle = task::JoinHandle<()>;
 
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle {
         let deadline = Instant::now() + delay;
         self.spawn(async move {
             tokio::time::sleep_until(deadline.into()).await;
@@ -95,8 +94,97 @@ impl Client for Arc<Runtime> {
         })
     }
 
-    fn cancel(&mut self, handle: JoinHandle<()>) -> Option<bool> {
+    fn cancel(&mut self, handle: Self::Handle) -> Option<bool> {
         handle.abort();
         None
+    }
+}
+
+/// An ordered map under a lock, and a thread that waits on it; or without `RUNS` the map alone, whose jobs nobody runs.
+pub(super) struct BTreeTimer<const RUNS: bool = true> {
+    shared: Arc<Shared<RUNS>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Key = (Instant, u64);
+
+#[derive(Default)]
+pub(super) struct Shared<const RUNS: bool> {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: BTreeMap<Key, Box<dyn FnOnce() + Send>>,
+    next_sequence: u64,
+    is_closed: bool,
+}
+
+impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
+    type Client = Arc<Shared<RUNS>>;
+
+    fn start() -> Self {
+        let shared = Arc::new(Shared::default());
+        let own = Arc::clone(&shared);
+        Self { shared, thread: RUNS.then(|| thread::spawn(move || own.run())) }
+    }
+
+    fn client(&self) -> Self::Client {
+        Arc::clone(&self.shared)
+    }
+}
+
+impl<const RUNS: bool> Drop for BTreeTimer<RUNS> {
+    fn drop(&mut self) {
+        self.shared.queue.lock().unwrap().is_closed = true;
+        self.shared.changed.notify_one();
+        self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+impl<const RUNS: bool> Shared<RUNS> {
+    fn run(&self) {
+        let mut queue = self.queue.lock().unwrap();
+        while !queue.is_closed {
+            let now = Instant::now();
+            queue = match queue.jobs.first_entry() {
+                Some(first) if first.key().0 <= now => {
+                    let job = first.remove();
+                    drop(queue);
+                    job();
+                    self.queue.lock().unwrap()
+                }
+                Some(first) => {
+                    let delay = first.key().0 - now;
+                    self.changed.wait_timeout(queue, delay).unwrap().0
+                }
+                None => self.changed.wait(queue).unwrap(),
+            };
+        }
+    }
+}
+
+impl<const RUNS: bool> Client for Arc<Shared<RUNS>> {
+    type Handle = Key;
+
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Key {
+        let job = Box::new(job);
+        let deadline = Instant::now() + delay;
+        let mut queue = self.queue.lock().unwrap();
+        let key = (deadline, queue.next_sequence);
+        queue.next_sequence += 1;
+        queue.jobs.insert(key, job);
+        let is_first = RUNS && queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
+        drop(queue);
+        if is_first {
+            self.changed.notify_one();
+        }
+        key
+    }
+
+    fn cancel(&mut self, key: Key) -> Option<bool> {
+        let job = self.queue.lock().unwrap().jobs.remove(&key);
+        Some(job.is_some())
     }
 }

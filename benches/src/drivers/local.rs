@@ -4,11 +4,12 @@
 //! the timer and not an executor. Expiring tells time on: a `TurnClock` and a `ManualClock` are set, the others wait for it
 //! outside of what is timed.
 
-mod btree;
-
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::hint::{black_box, spin_loop};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -35,11 +36,11 @@ pub(super) static W18_LOCAL: Workload = Workload {
         time("W18-local expire", &[]),
     ],
     subjects: &[
-        ("LocalTimer on a TurnClock", |live, calls| measure::<LocalTimer<TurnClock>>(live, calls)),
-        ("LocalTimer on a SystemClock", |live, calls| measure::<LocalTimer<SystemClock>>(live, calls)),
-        ("Timer", |live, calls| measure::<(Timer, ManualClock)>(live, calls)),
-        ("tokio on one thread", |live, calls| measure::<Tokio>(live, calls)),
-        ("BTreeMap of wakers", |live, calls| measure::<btree::BTreeTimer>(live, calls)),
+        ("LocalTimer on a TurnClock", measure::<LocalTimer<TurnClock>>),
+        ("LocalTimer on a SystemClock", measure::<LocalTimer<SystemClock>>),
+        ("Timer", measure::<(Timer, ManualClock)>),
+        ("tokio on one thread", measure::<Tokio>),
+        ("BTreeMap of wakers", measure::<BTreeTimer>),
     ],
 };
 
@@ -53,24 +54,108 @@ trait Timers: Sized + 'static {
     type Sleep: Future + 'static;
 
     fn start() -> Self;
-
     fn sleep(&self, delay: Duration) -> Self::Sleep;
-
     /// Moves a sleep to so much later than now.
     fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration);
-
     fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>>;
-
     /// Lets so much time pass.
-    fn pass(&self, time: Duration) {
-        let start = Instant::now();
-        while start.elapsed() <= time {
-            spin_loop();
-        }
-    }
-
+    fn pass(&self, time: Duration);
     /// A turn of the loop, in which what is due is woken.
     fn turn(&self) -> impl Future<Output = ()>;
+}
+
+/// Of each its type and that of a sleep, and what it does instead of the trait's calls, in their order.
+macro_rules! timers {
+    ($($timers:ty, $sleep:ty: $start:expr, |$this:ident, $delay:ident| $new:expr, |$sleeping:ident| $reset:expr,
+       |$future:ident| $timeout:expr, |$time:ident| $pass:expr, $turn:expr;)+) => {
+        $(#[allow(unused_variables, reason = "not each needs all")]
+        impl Timers for $timers {
+            type Sleep = $sleep;
+
+            fn start() -> Self {
+                $start
+            }
+
+            fn sleep(&self, $delay: Duration) -> $sleep {
+                let $this = self;
+                $new
+            }
+
+            fn reset(&self, $sleeping: Pin<&mut $sleep>, $delay: Duration) {
+                let $this = self;
+                $reset
+            }
+
+            fn timeout<F: Future<Output = u32>>(&self, $future: F) -> impl Future<Output = Result<u32, impl Sized>> {
+                let $this = self;
+                $timeout
+            }
+
+            fn pass(&self, $time: Duration) {
+                let $this = self;
+                $pass
+            }
+
+            async fn turn(&self) {
+                let $this = self;
+                $turn
+            }
+        })+
+    };
+}
+
+timers! {
+    LocalTimer<TurnClock>, LocalSleep<TurnClock>: Self::new(TurnClock::new()),
+        |this, delay| this.sleep(delay),
+        |sleep| sleep.get_mut().reset(after(this.clock().now(), delay)),
+        |future| this.timeout(DELAY, future),
+        |time| this.clock().set(this.clock().now() + time.as_nanos() as u64),
+        fire(this);
+    LocalTimer<SystemClock>, LocalSleep<SystemClock>: Self::new(SystemClock::new()),
+        |this, delay| this.sleep(delay),
+        |sleep| sleep.get_mut().reset(Instant::now() + delay),
+        |future| this.timeout(DELAY, future),
+        |time| wait(time),
+        fire(this);
+    // Its thread would wake them at once: time goes on with the turn.
+    (Timer, ManualClock), Sleep: {
+            let clock = ManualClock::new();
+            (Timer::builder().clock(clock.clone()).start().expect("a thread can be started"), clock)
+        },
+        |this, delay| this.0.sleep(delay),
+        |sleep| sleep.get_mut().reset(Instant::now() + delay),
+        |future| this.0.timeout(DELAY, future),
+        |time| (),
+        {
+            this.1.advance(2 * ROUND);
+            this.0.settle().expect("the timer runs");
+        };
+    // The runtime looks at its timers between two polls of a task that has yielded.
+    Tokio, tokio::time::Sleep: Self,
+        |this, delay| tokio::time::sleep(delay),
+        |sleep| sleep.reset(tokio::time::Instant::now() + delay),
+        |future| tokio::time::timeout(DELAY, future),
+        |time| wait(time),
+        tokio::task::yield_now().await;
+    BTreeTimer, BTreeSleep: Self::default(),
+        |this, delay| BTreeSleep { timer: this.clone(), deadline: Instant::now() + delay, place: None },
+        |sleep| sleep.get_mut().reset(delay),
+        |future| this.timeout(future),
+        |time| wait(time),
+        this.fire();
+}
+
+struct Tokio;
+
+fn fire<C: timer_wheel::TimeSource>(timer: &LocalTimer<C>) {
+    timer.fire(timer.clock().now(), &mut Budget::unlimited());
+}
+
+fn wait(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() <= time {
+        spin_loop();
+    }
 }
 
 fn measure<T: Timers>(live: u64, calls: u64) -> Result<Vec<f64>, String> {
@@ -110,6 +195,10 @@ impl<S: Future> Waiting<S> {
         let is_pending = |sleep: &mut Pin<Box<S>>| sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
         sleeps.iter_mut().all(is_pending).then_some(Self { sleeps, woken })
     }
+
+    fn woken(&self) -> u64 {
+        self.woken.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The time in ns of a call.
@@ -144,13 +233,13 @@ async fn pending_once(timers: &impl Timers, calls: u64) -> f64 {
 }
 
 fn reset<T: Timers>(timers: &T, calls: u64) -> f64 {
-    let Waiting { mut sleeps, woken } = Waiting::new(timers, 1, |_| DELAY).expect("it is due in ten seconds");
+    let mut waiting = Waiting::new(timers, 1, |_| DELAY).expect("it is due in ten seconds");
     let start = Instant::now();
     for call in 0..calls {
-        timers.reset(sleeps[0].as_mut(), black_box(DELAY + Duration::from_nanos(call)));
+        timers.reset(waiting.sleeps[0].as_mut(), black_box(DELAY + Duration::from_nanos(call)));
     }
     let time = start.elapsed().as_nanos() as f64 / calls as f64;
-    assert_eq!(woken.0.load(Ordering::Relaxed), 0, "it is not due");
+    assert_eq!(waiting.woken(), 0, "it is not due");
     time
 }
 
@@ -165,13 +254,13 @@ async fn expire<T: Timers>(timers: &T, live: u64, rounds: u64) -> Result<f64, St
         timers.pass(ROUND + Duration::from_millis(least + 2));
         let start = Instant::now();
         for _ in 0..1_000 {
-            if waiting.woken.0.load(Ordering::Relaxed) == live {
+            if waiting.woken() == live {
                 break;
             }
             timers.turn().await;
         }
         time += start.elapsed();
-        let woken = waiting.woken.0.load(Ordering::Relaxed);
+        let woken = waiting.woken();
         if woken != live {
             return Err(format!("{woken} of {live} tasks were woken"));
         }
@@ -180,111 +269,79 @@ async fn expire<T: Timers>(timers: &T, live: u64, rounds: u64) -> Result<f64, St
     Ok(time.as_nanos() as f64 / (live * rounds) as f64)
 }
 
-impl Timers for LocalTimer<TurnClock> {
-    type Sleep = LocalSleep<TurnClock>;
+/// What single-threaded runtimes write: an ordered map of wakers, in a cell.
+#[derive(Clone, Default)]
+struct BTreeTimer(Rc<RefCell<Wakers>>);
 
-    fn start() -> Self {
-        LocalTimer::new(TurnClock::new())
+/// The wakers by deadline and sequence, and the next sequence.
+type Wakers = (BTreeMap<(Instant, u64), Waker>, u64);
+
+struct BTreeSleep {
+    timer: BTreeTimer,
+    deadline: Instant,
+    place: Option<(Instant, u64)>,
+}
+
+impl BTreeTimer {
+    async fn timeout<F: Future<Output = u32>>(&self, future: F) -> Result<u32, ()> {
+        let (mut future, mut sleep) = (pin!(future), None);
+        poll_fn(|context| {
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
+                return Poll::Ready(Ok(output));
+            }
+            Pin::new(sleep.get_or_insert_with(|| self.sleep(DELAY))).poll(context).map(Err)
+        })
+        .await
     }
 
-    fn sleep(&self, delay: Duration) -> Self::Sleep {
-        self.sleep(delay)
-    }
-
-    fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration) {
-        sleep.get_mut().reset(after(self.clock().now(), delay));
-    }
-
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
-        self.timeout(DELAY, future)
-    }
-
-    fn pass(&self, time: Duration) {
-        let clock = self.clock();
-        clock.set(clock.now() + time.as_nanos() as u64);
-    }
-
-    async fn turn(&self) {
-        self.fire(self.clock().now(), &mut Budget::unlimited());
+    fn fire(&self) {
+        let due = {
+            let (wakers, _) = &mut *self.0.borrow_mut();
+            let later = wakers.split_off(&(Instant::now(), u64::MAX));
+            std::mem::replace(wakers, later)
+        };
+        due.into_values().for_each(Waker::wake);
     }
 }
 
-impl Timers for LocalTimer<SystemClock> {
-    type Sleep = LocalSleep<SystemClock>;
-
-    fn start() -> Self {
-        LocalTimer::new(SystemClock::new())
+impl BTreeSleep {
+    fn disarm(&mut self) -> Option<Waker> {
+        let place = self.place.take()?;
+        self.timer.0.borrow_mut().0.remove(&place)
     }
 
-    fn sleep(&self, delay: Duration) -> Self::Sleep {
-        self.sleep(delay)
+    fn arm(&mut self, waker: Waker) {
+        let (wakers, next_sequence) = &mut *self.timer.0.borrow_mut();
+        let place = *self.place.insert((self.deadline, *next_sequence));
+        *next_sequence += 1;
+        wakers.insert(place, waker);
     }
 
-    fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration) {
-        sleep.get_mut().reset(Instant::now() + delay);
-    }
-
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
-        self.timeout(DELAY, future)
-    }
-
-    async fn turn(&self) {
-        self.fire(self.clock().now(), &mut Budget::unlimited());
+    fn reset(&mut self, delay: Duration) {
+        let waker = self.disarm();
+        self.deadline = Instant::now() + delay;
+        waker.into_iter().for_each(|waker| self.arm(waker));
     }
 }
 
-impl Timers for (Timer, ManualClock) {
-    type Sleep = Sleep;
+impl Future for BTreeSleep {
+    type Output = ();
 
-    fn start() -> Self {
-        let clock = ManualClock::new();
-        (Timer::builder().clock(clock.clone()).start().expect("a thread can be started"), clock)
-    }
-
-    fn sleep(&self, delay: Duration) -> Self::Sleep {
-        self.0.sleep(delay)
-    }
-
-    fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration) {
-        sleep.get_mut().reset(Instant::now() + delay);
-    }
-
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
-        self.0.timeout(DELAY, future)
-    }
-
-    /// The thread would wake them at once.
-    fn pass(&self, _: Duration) {}
-
-    async fn turn(&self) {
-        self.1.advance(2 * ROUND);
-        self.0.settle().expect("the timer runs");
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.deadline <= Instant::now() {
+            return Poll::Ready(());
+        }
+        let stored = self.place.map(|place| self.timer.0.borrow().0[&place].will_wake(context.waker()));
+        if stored != Some(true) {
+            _ = self.disarm();
+            self.arm(context.waker().clone());
+        }
+        Poll::Pending
     }
 }
 
-struct Tokio;
-
-impl Timers for Tokio {
-    type Sleep = tokio::time::Sleep;
-
-    fn start() -> Self {
-        Self
-    }
-
-    fn sleep(&self, delay: Duration) -> Self::Sleep {
-        tokio::time::sleep(delay)
-    }
-
-    fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration) {
-        sleep.reset(tokio::time::Instant::now() + delay);
-    }
-
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
-        tokio::time::timeout(DELAY, future)
-    }
-
-    /// The runtime looks at its timers between two polls of a task that has yielded.
-    async fn turn(&self) {
-        tokio::task::yield_now().await;
+impl Drop for BTreeSleep {
+    fn drop(&mut self) {
+        _ = self.disarm();
     }
 }

@@ -3,7 +3,7 @@
 use std::slice::Chunks;
 use std::time::Duration;
 
-use super::{Answered, Samples, fire_rest, ns_each};
+use super::{Measured, fire_rest, ns_each};
 use crate::answer::Answer;
 use crate::clock::timed;
 use crate::queue::{Queue, filled_with_keys};
@@ -35,31 +35,24 @@ fn under_way<Q: Queue>(n: usize, per_ttl: usize) -> (Q, Vec<Q::Key>) {
 }
 
 /// Each begins, and expires after the TTL.
-pub(super) fn measure_full_life<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    measure_lives::<Q>(n, n, "W19 full life", samples, |_, _| ())
+pub(super) fn full_life<Q: Queue>(n: usize) -> Measured {
+    lives::<Q>(n, n, |_, _| ())
 }
 
 /// With each that begins the earliest is evicted, half its TTL before it is due.
-pub(super) fn measure_eviction<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    measure_lives::<Q>(n, 2 * n, "W19 eviction", samples, |queue, answer| {
+pub(super) fn eviction<Q: Queue>(n: usize) -> Measured {
+    lives::<Q>(n, 2 * n, |queue, answer| {
         let (deadline, first) = queue.pop_first().unwrap_or_default();
         answer.fire(0, deadline, first);
     })
 }
 
-fn measure_lives<Q: Queue>(
-    n: usize,
-    per_ttl: usize,
-    figure: &'static str,
-    samples: &mut Samples,
-    evict: impl Fn(&mut Q, &mut Answer),
-) -> Answered {
+fn lives<Q: Queue>(n: usize, per_ttl: usize, evict: impl Fn(&mut Q, &mut Answer)) -> Measured {
     let (mut queue, _) = under_way::<Q>(n, per_ttl);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
     timed(&mut elapsed, || live(&mut queue, n, per_ttl, &mut answer, evict));
-    samples.push((figure, ns_each(elapsed, iterations(n))));
     fire_rest(&mut queue, clock(n, n + iterations(n)) + 2 * TTL, &mut answer);
-    Ok(answer)
+    Ok((answer, vec![ns_each(elapsed, iterations(n))]))
 }
 
 #[inline(never)]
@@ -77,16 +70,16 @@ fn live<Q: Queue>(queue: &mut Q, n: usize, per_ttl: usize, answer: &mut Answer, 
 }
 
 /// One of N is renewed at random, so each once a TTL; what expires begins again.
-pub(super) fn measure_renewal<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    measure_renewals::<Q>(n, 1, "W19 one renewal a TTL", samples)
+pub(super) fn renewal<Q: Queue>(n: usize) -> Measured {
+    renewals::<Q>(n, 1)
 }
 
 /// The same, four times a TTL.
-pub(super) fn measure_four_renewals<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    measure_renewals::<Q>(n, 4, "W19 four renewals a TTL", samples)
+pub(super) fn four_renewals<Q: Queue>(n: usize) -> Measured {
+    renewals::<Q>(n, 4)
 }
 
-fn measure_renewals<Q: Queue>(n: usize, times: usize, figure: &'static str, samples: &mut Samples) -> Answered {
+fn renewals<Q: Queue>(n: usize, times: usize) -> Measured {
     // In the first half the slots come into the order of their renewals, out of that in which they were filled.
     let renewed = XorShift64Star::new().uniform(2 * iterations(n) * times, 0, n as u64);
     let (before, renewed) = renewed.split_at(iterations(n) * times);
@@ -95,8 +88,7 @@ fn measure_renewals<Q: Queue>(n: usize, times: usize, figure: &'static str, samp
     renew(&mut queue, &mut keys, n, before.chunks(times), &mut answer);
     let start = n + iterations(n);
     timed(&mut elapsed, || renew(&mut queue, &mut keys, start, renewed.chunks(times), &mut answer));
-    samples.push((figure, ns_each(elapsed, iterations(n))));
-    Ok(answer)
+    Ok((answer, vec![ns_each(elapsed, iterations(n))]))
 }
 
 #[inline(never)]

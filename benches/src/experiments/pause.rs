@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-use super::{Answered, Samples};
+use super::Measured;
 use crate::answer::Answer;
-use crate::clock::{Calls, longest, timed};
+use crate::clock::{Calls, timed};
 use crate::queue::{Queue, filled_with_keys};
 use crate::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
 
@@ -21,7 +21,7 @@ const EACH: usize = 4;
 const FEW: usize = 10_000;
 const MANY: usize = 1_000_000;
 
-pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
+pub(super) fn measure<Q: Queue>(n: usize) -> Measured {
     let mut random = XorShift64Star::new();
     let steps = (SPAN / MILLISECOND) as usize;
     let steps = if n < FEW { (steps * n / MANY).max(1) } else { steps };
@@ -42,9 +42,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
         advance(queue, now, fired);
         calls.end_call();
     })?;
-    samples.push(("W10 longest advance", longest(calls.end_run())));
-    samples.push(("W10 in all", whole.as_nanos() as f64));
-    Ok(answer)
+    Ok((answer, vec![calls.longest_ns(), whole.as_nanos() as f64]))
 }
 
 #[inline(never)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Answered, Samples, ns_each};
+use super::{Measured, ns_each};
 use crate::answer::Answer;
 use crate::clock::timed;
 use crate::heap::weigh;
@@ -22,7 +22,7 @@ struct One<Q: Queue> {
 }
 
 /// Weighs what is on the heap for a queue at the end, its own struct included. The keys are the caller's.
-pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
+pub(super) fn measure<Q: Queue>(n: usize) -> Measured {
     let order = XorShift64Star::new().permutation(n as u32);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
     let (all, bytes) = weigh(|| {
@@ -32,11 +32,9 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
         all
     });
     let keys = size_of::<[Q::Key; TIMERS_EACH]>() as f64;
-    samples.push(("W12 a queue", bytes as f64 / all.len() as f64 - keys));
     // What fires is scheduled again.
     let operations = OPERATIONS_EACH * SECONDS as usize * n + answer.count as usize;
-    samples.push(("W12 operation", ns_each(elapsed, operations)));
-    Ok(answer)
+    Ok((answer, vec![bytes as f64 / all.len() as f64 - keys, ns_each(elapsed, operations)]))
 }
 
 #[inline(never)]

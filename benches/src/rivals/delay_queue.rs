@@ -18,7 +18,7 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use super::{due_at, reached_by};
-use crate::queue::Need::{self, Budget, Clear, First, Horizon, SingleCalls};
+use crate::queue::Need::{self, Budget, First, Horizon, SingleCalls};
 use crate::queue::{Order, Queue};
 
 /// The queue, with a tick of so many nanoseconds.
@@ -78,7 +78,7 @@ impl<const TICK_NS: u64> Delays<TICK_NS> {
 impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const NAME: &'static str = "delayqueue";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[SingleCalls, Clear, First, Budget, Horizon];
+    const LACKS: &'static [Need] = &[SingleCalls, First, Budget, Horizon];
     type Key = Key;
 
     fn new(now: u64) -> Self {

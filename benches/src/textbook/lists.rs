@@ -4,11 +4,11 @@ use std::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-use super::layout::BucketIndex;
+use super::BucketIndex;
 
 /// Where a node is in the slab. The sentinel of bucket `b` is node `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NodeIndex(pub(crate) u32);
+pub(super) struct NodeIndex(pub(super) u32);
 
 impl From<BucketIndex> for NodeIndex {
     #[inline]
@@ -19,21 +19,21 @@ impl From<BucketIndex> for NodeIndex {
 
 /// A timer, or the sentinel of a bucket.
 #[derive(Debug)]
-pub(crate) struct Node<T> {
-    pub(crate) deadline: u64,
+pub(super) struct Node<T> {
+    pub(super) deadline: u64,
     previous: NodeIndex,
     next: NodeIndex,
     /// Tells this timer from an earlier one in the same slot.
-    pub(crate) stamp: u32,
+    pub(super) stamp: u32,
     /// `None` in a sentinel.
-    pub(crate) value: Option<T>,
+    pub(super) value: Option<T>,
 }
 
 /// Every list of a wheel.
 ///
 /// Invariant: the lists are rings, each through exactly one sentinel, and every timer is on one.
 #[derive(Debug)]
-pub(crate) struct Lists<T>(Slab<Node<T>>);
+pub(super) struct Lists<T>(Slab<Node<T>>);
 
 impl<T> Index<NodeIndex> for Lists<T> {
     type Output = Node<T>;
@@ -53,7 +53,7 @@ impl<T> IndexMut<NodeIndex> for Lists<T> {
 
 impl<T> Lists<T> {
     /// So many empty lists. A new slab hands out slots in order.
-    pub(crate) fn new(buckets: usize) -> Self {
+    pub(super) fn new(buckets: usize) -> Self {
         let mut nodes = Slab::new();
         for bucket in 0..buckets {
             let itself = NodeIndex::from(BucketIndex(bucket));
@@ -68,13 +68,13 @@ impl<T> Lists<T> {
 
     /// The node of a timer, if the slot is in use.
     #[inline]
-    pub(crate) fn get(&self, node: NodeIndex) -> Option<&Node<T>> {
+    pub(super) fn get(&self, node: NodeIndex) -> Option<&Node<T>> {
         self.0.get(node.0 as usize)
     }
 
     /// Makes a node at the end of a bucket's list.
     #[inline]
-    pub(crate) fn insert(&mut self, bucket: BucketIndex, deadline: u64, stamp: u32, value: T) -> NodeIndex {
+    pub(super) fn insert(&mut self, bucket: BucketIndex, deadline: u64, stamp: u32, value: T) -> NodeIndex {
         let next = NodeIndex::from(bucket);
         let previous = self[next].previous;
         let slot = self.0.insert(Node { deadline, previous, next, stamp, value: Some(value) });
@@ -86,7 +86,7 @@ impl<T> Lists<T> {
 
     /// Takes a node off its list and out of the slab, and names the bucket if that left it empty.
     #[inline]
-    pub(crate) fn remove(&mut self, node: NodeIndex) -> (Node<T>, Option<BucketIndex>) {
+    pub(super) fn remove(&mut self, node: NodeIndex) -> (Node<T>, Option<BucketIndex>) {
         let removed = self.0.remove(node.0 as usize);
         let emptied = self.join(removed.previous, removed.next);
         (removed, emptied)
@@ -94,7 +94,7 @@ impl<T> Lists<T> {
 
     /// Appends a node to a bucket's list.
     #[inline]
-    pub(crate) fn link(&mut self, node: NodeIndex, bucket: BucketIndex) {
+    pub(super) fn link(&mut self, node: NodeIndex, bucket: BucketIndex) {
         let next = NodeIndex::from(bucket);
         let previous = self[next].previous;
         let linked = &mut self[node];
@@ -106,7 +106,7 @@ impl<T> Lists<T> {
     /// Takes a node off its list, and names the bucket if that left it empty. The node's own links stay: the caller
     /// links it again.
     #[inline]
-    pub(crate) fn unlink(&mut self, node: NodeIndex) -> Option<BucketIndex> {
+    pub(super) fn unlink(&mut self, node: NodeIndex) -> Option<BucketIndex> {
         let Node { previous, next, .. } = self[node];
         self.join(previous, next)
     }
@@ -122,7 +122,7 @@ impl<T> Lists<T> {
 
     /// Empties a bucket's list in O(1) and gives its first node; [`following`](Self::following) walks the others.
     #[inline]
-    pub(crate) fn detach(&mut self, bucket: BucketIndex) -> Option<NodeIndex> {
+    pub(super) fn detach(&mut self, bucket: BucketIndex) -> Option<NodeIndex> {
         let itself = NodeIndex::from(bucket);
         let first = self[itself].next;
         let sentinel = &mut self[itself];
@@ -132,7 +132,7 @@ impl<T> Lists<T> {
 
     /// Moves a bucket's whole list to the end of another's in O(1).
     #[inline]
-    pub(crate) fn splice(&mut self, from: BucketIndex, to: BucketIndex) {
+    pub(super) fn splice(&mut self, from: BucketIndex, to: BucketIndex) {
         let last = self[from.into()].previous;
         if let Some(first) = self.detach(from) {
             let before = self[to.into()].previous;
@@ -143,18 +143,23 @@ impl<T> Lists<T> {
 
     /// The node after this one on a bucket's list, or the first after the sentinel.
     #[inline]
-    pub(crate) fn following(&self, node: NodeIndex, bucket: BucketIndex) -> Option<NodeIndex> {
+    pub(super) fn following(&self, node: NodeIndex, bucket: BucketIndex) -> Option<NodeIndex> {
         let next = self[node].next;
         (next != bucket.into()).then_some(next)
     }
 
+    /// The nodes on a bucket's list, in order.
+    pub(super) fn iter(&self, bucket: BucketIndex) -> impl Iterator<Item = NodeIndex> {
+        std::iter::successors(self.first(bucket), move |&node| self.following(node, bucket))
+    }
+
     #[inline]
-    pub(crate) fn first(&self, bucket: BucketIndex) -> Option<NodeIndex> {
+    pub(super) fn first(&self, bucket: BucketIndex) -> Option<NodeIndex> {
         self.following(bucket.into(), bucket)
     }
 
     #[inline]
-    pub(crate) fn last(&self, bucket: BucketIndex) -> Option<NodeIndex> {
+    pub(super) fn last(&self, bucket: BucketIndex) -> Option<NodeIndex> {
         let last = self[bucket.into()].previous;
         (last != bucket.into()).then_some(last)
     }

@@ -42,19 +42,15 @@ impl Goal {
     }
 }
 
-const EACH: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000];
-const LESS: &[u64] = &[10_000, 30_000, 100_000, 300_000];
-const FROM_30_000: &[u64] = &[30_000, 100_000, 300_000, 1_000_000];
+// A server lives between the ends: goals set at the two ends alone once hid a factor of two.
+const EACH: &[u64] = &[10_000, 100_000, 1_000_000];
+const ENDS: &[u64] = &[10_000, 1_000_000];
+const LESS: &[u64] = &[10_000, 100_000];
+const MANY: &[u64] = &[100_000, 1_000_000];
 const MILLION: &[u64] = &[1_000_000];
-const PAUSES: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 10_000_000];
-const PEAKS: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
-const HOLDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000];
-const HOLDS_OF_MANY: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
-const UP_TO_100_000: &[u64] = &[10_000, 30_000, 100_000];
-const SERVERS: &[u64] = &[10_000, 100_000];
-const BURSTS: &[u64] = &[1_000, 4_096, 10_000, 100_000];
-const PRODUCERS: &[u64] = &[1, 2, 4, 8];
-
+const HOLDS: &[u64] = &[100, 10_000, 1_000_000];
+const BURSTS: &[u64] = &[1_000, 10_000, 100_000];
+const PRODUCERS: &[u64] = &[2, 8];
 const LIVE: &[u64] = &[4_096];
 
 const LANE: &[&str] = &["lane"];
@@ -65,22 +61,25 @@ const TREE: &str = "btree+slab";
 const SPLIT: &str = "split_off";
 const LIST: &str = "textbook";
 const TOKIO: &str = "delayqueue";
+const NEXUS: &str = "nexus-timer";
+const ONE_TIMEOUT: &str = "nexus-timeouts";
 const THREAD: &str = "Mutex<BTreeMap> + Condvar";
 const TIMEOUT: &str = "tokio::time::timeout";
 
 const US: f64 = 1_000.0;
 
+/// Those for which a change would be refused, and no more.
 #[rustfmt::skip]
 const ALL: &[Goal] = &[
     goal("W1a schedule", LESS, TREE, Faster(7.0)),
     goal("W1a schedule", MILLION, TREE, Faster(16.0)),
     goal("W1a schedule", EACH, LIST, Within(2.0)),
-    goal("W1a schedule", EACH, TOKIO, Faster(2.5)),
+    goal("W1a schedule", ENDS, TOKIO, Faster(2.5)),
     goal("W1b cancel", EACH, TREE, Faster(6.0)),
     goal("W1b cancel", LESS, LIST, Within(2.5)),
     goal("W1b cancel", MILLION, LIST, Within(1.3)),
     goal("W1b cancel", EACH, LIST, Within(2.0)).of(INDEX),
-    goal("W1b cancel", EACH, TOKIO, Faster(5.0)),
+    goal("W1b cancel", ENDS, TOKIO, Faster(5.0)),
     goal("W1c schedule, aged", LESS, TREE, Faster(10.0)),
     goal("W1c schedule, aged", MILLION, TREE, Faster(18.0)),
     goal("W1c schedule, aged", LESS, LIST, Within(1.3)),
@@ -89,50 +88,40 @@ const ALL: &[Goal] = &[
     goal("W2 expire", MILLION, TREE, Within(1.0)),
     goal("W2 expire", LESS, LIST, Within(1.0)),
     goal("W2 expire", MILLION, LIST, Within(0.55)),
-    goal("W2 expire", EACH, TOKIO, Faster(4.0)),
+    goal("W2 expire", ENDS, TOKIO, Faster(4.0)),
     goal("W3 cancel one, schedule one", EACH, TREE, Faster(6.0)),
     goal("W3 cancel one, schedule one", &[10_000], LIST, Within(1.8)),
-    goal("W3 cancel one, schedule one", FROM_30_000, LIST, Within(1.5)),
-    goal("W3 cancel one, schedule one", EACH, "nexus-timer", Within(1.0)),
+    goal("W3 cancel one, schedule one", MANY, LIST, Within(1.5)),
+    goal("W3 cancel one, schedule one", ENDS, NEXUS, Within(1.0)),
     goal("W4 reschedule to later", EACH, TREE, Faster(25.0)),
     goal("W4 reschedule to later", EACH, LIST, Within(0.3)),
-    goal("W4 reschedule to later", EACH, TOKIO, Faster(20.0)),
-    goal("W6 calm longest call", EACH, TREE, WithinOr(3.0, 100.0 * US)),
-    goal("W10 longest advance", PAUSES, TREE, WithinOr(3.0, 100.0 * US)),
+    goal("W4 reschedule to later", ENDS, TOKIO, Faster(20.0)),
+    goal("W6b calm longest call", EACH, TREE, Within(3.0)),
+    goal("W7 expire a burst", ENDS, TREE, Within(2.0)),
+    goal("W8 after W1a", ENDS, TREE, Within(0.95)),
+    goal("W10 longest advance", EACH, TREE, WithinOr(3.0, 100.0 * US)),
     goal("W10 in all", EACH, TREE, Within(0.3)),
     goal("W10 in all", EACH, LIST, Within(0.8)),
-    goal("W6b calm longest call", EACH, TREE, Within(3.0)),
-    goal("W7 longest call, budget 256", EACH, TREE, Within(3.0)),
-    goal("W7 expire a burst", EACH, TREE, Within(2.0)),
-    goal("W7 expire a burst, spread over its tick", EACH, TREE, Within(2.0)),
-    goal("W8 after W1a", EACH, TREE, Within(0.95)),
-    goal("W8 after W1a", &[1_000], TREE, Below(90.0)),
     goal("W11", HOLDS, TREE, Within(0.8)),
-    goal("W11", HOLDS_OF_MANY, "heap", Within(1.0)),
+    goal("W11", ENDS, "heap", Within(1.0)),
     goal("W11", &[100], "heap", Within(1.4)),
     goal("W12 operation", &[10_000], TREE, Within(2.0)),
     goal("W12 a queue", &[10_000], TREE, Below(1_600.0)),
-    goal("W13", EACH, TREE, Within(2.0)),
-    goal("W14", EACH, TREE, Within(4.0)),
-    goal("W15", PEAKS, TREE, WithinOr(3.0, 300.0 * US)),
-    goal("W16 p99 of schedules", SERVERS, TREE, Within(0.5)),
-    goal("W16 p99.9 of schedules", SERVERS, TREE, Within(0.5)),
-    goal("W16 p99 of cancels", SERVERS, TREE, Within(0.75)),
-    goal("W16 p99.9 of cancels", SERVERS, TREE, Within(0.75)),
-    goal("W16 p99 of advances", SERVERS, TREE, Below(2.0 * US)),
-    goal("W16 p99.9 of advances", SERVERS, TREE, Below(2.0 * US)),
+    goal("W13", ENDS, TREE, Within(2.0)),
+    goal("W14", ENDS, TREE, Within(4.0)),
+    goal("W15", EACH, TREE, WithinOr(3.0, 300.0 * US)),
     goal("W19 full life", EACH, TREE, Faster(3.0)).of(LANE),
     goal("W19 full life", EACH, LIST, Within(1.0)).of(LANE),
     goal("W19 full life", EACH, "wheel", Within(0.6)).of(LANE),
-    goal("W19 full life", EACH, "nexus-timeouts", Within(1.0)).of(LANE),
+    goal("W19 full life", ENDS, ONE_TIMEOUT, Within(1.0)).of(LANE),
     goal("W19 eviction", EACH, TREE, Faster(3.0)).of(LANE),
     goal("W19 eviction", EACH, "wheel", Within(0.6)).of(LANE),
-    goal("W19 one renewal a TTL", UP_TO_100_000, LIST, Within(1.2)).of(LANE),
-    goal("W19 one renewal a TTL", EACH, "nexus-timeouts", Within(1.0)).of(LANE),
+    goal("W19 one renewal a TTL", LESS, LIST, Within(1.2)).of(LANE),
+    goal("W19 one renewal a TTL", ENDS, ONE_TIMEOUT, Within(1.0)).of(LANE),
     goal("W20 end and begin", EACH, TREE, Faster(5.0)),
-    goal("W20 end and begin", EACH, "nexus-timer", Within(1.0)),
-    goal("W20 end and begin", EACH, "nexus-timer", Faster(2.0)).of(INDEX),
-    goal("W20 end and begin", EACH, TOKIO, Faster(3.0)).of(INDEX),
+    goal("W20 end and begin", ENDS, NEXUS, Within(1.0)),
+    goal("W20 end and begin", ENDS, NEXUS, Faster(2.0)).of(INDEX),
+    goal("W20 end and begin", ENDS, TOKIO, Faster(3.0)).of(INDEX),
     goal("W22 in all", &[100], SPLIT, Within(0.8)),
     goal("W22 in all", BURSTS, SPLIT, Within(0.5)),
     goal("W22 expire", BURSTS, SPLIT, Within(4.0)),
@@ -157,7 +146,7 @@ pub(crate) fn judge(rows: &[Row]) -> (String, String) {
 }
 
 fn judge_by(goals: &[Goal], rows: &[Row]) -> (String, String) {
-    let (mut text, mut all, mut count_missed, mut missed) = (String::new(), 0, 0, Vec::<(&str, Vec<u64>)>::new());
+    let (mut text, mut all, mut count_missed, mut missed) = (String::new(), 0, 0, Vec::<String>::new());
     for Goal { ours, figure, sizes, rival, bound } in goals {
         for row in rows.iter().filter(|row| row.is_named(figure) && sizes.contains(&row.n)) {
             let ours = ours.iter().find_map(|subject| row.value(subject));
@@ -174,15 +163,11 @@ fn judge_by(goals: &[Goal], rows: &[Row]) -> (String, String) {
             );
             if !is_met {
                 count_missed += 1;
-                match missed.iter_mut().find(|(figure, _)| *figure == row.figure) {
-                    Some((_, sizes)) if sizes.contains(&row.n) => {}
-                    Some((_, sizes)) => sizes.push(row.n),
-                    None => missed.push((&row.figure, vec![row.n])),
-                }
+                missed.push(format!("{} (n = {})", row.figure, row.n));
+                missed.dedup();
             }
         }
     }
-    let missed: Vec<String> = missed.iter().map(|(figure, sizes)| format!("{figure} (n = {sizes:?})")).collect();
     let summary = match all {
         0 => format!("no goals judged: they need {}, a rival and the sizes of the goals", OURS.join(" or ")),
         _ if missed.is_empty() => format!("all {all} goals met"),
@@ -215,8 +200,11 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use timer_wheel_bench::experiments::Kind;
-    use timer_wheel_bench::results::{Counts, Spread};
+    use timer_wheel_bench::results::{Counts, Results, Spread};
     use timer_wheel_bench::{drivers, subject};
 
     use super::*;
@@ -248,23 +236,43 @@ mod tests {
         rows[1] = row("W8 after W1a", &[("wheel", 60.0), ("tree", 50.0)]);
         let (text, summary) = judge(&rows);
         assert!(text.contains("6.50 x") && text.contains("missed  W8 after W1a"));
-        assert_eq!(summary, "1 of 2 goals met; missed: W8 after W1a (n = [10])");
+        assert_eq!(summary, "1 of 2 goals met; missed: W8 after W1a (n = 10)");
         assert!(judge(&[]).1.starts_with("no goals judged"));
     }
 
     #[test]
-    fn goals_name_figures_and_subjects_that_there_are() {
+    fn goals_name_what_is_measured_and_are_at_most_150() {
         let queues: Vec<_> = subject::ALL.iter().map(|subject| subject.name).collect();
         let of_queues = Kind::ALL.iter().map(|kind| (kind.figures(), queues.clone()));
-        let of_drivers = drivers::ALL.iter().map(|workload| (workload.figures, workload.subjects().collect()));
+        let of_drivers =
+            drivers::ALL.iter().map(|it| (it.figures, it.subjects.iter().map(|(name, _)| *name).collect()));
         let known: Vec<_> = of_queues.chain(of_drivers).collect();
+        let mut judged = 0;
         for goal in ALL {
-            let is_known = known.iter().any(|(figures, subjects)| {
-                let rows = figures.iter().map(|figure| figure.row(0, Vec::new()));
-                let has_ours = subjects.iter().any(|name| goal.ours.contains(name));
-                has_ours && subjects.contains(&goal.rival) && rows.into_iter().any(|row| row.is_named(goal.figure))
+            let figures = known.iter().filter(|(_, subjects)| {
+                subjects.contains(&goal.rival) && subjects.iter().any(|name| goal.ours.contains(name))
             });
-            assert!(is_known, "{goal:?}");
+            let rows = figures.flat_map(|(figures, _)| *figures).map(|figure| figure.row(0, Vec::new()));
+            let count = rows.filter(|row| row.is_named(goal.figure)).count();
+            assert!(count > 0, "{goal:?}");
+            judged += count * goal.sizes.len();
+        }
+        assert!(judged <= 150, "{judged} goals");
+    }
+
+    /// Of the rows that the documents keep of a run.
+    #[test]
+    fn goals_missed_on_record_have_their_reason_in_the_document() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let document = fs::read_to_string(root.join("../docs/performance.md")).unwrap();
+        let (_, reasons) = document.split_once("## Where the wheel is not ahead").unwrap();
+        for file in ["compare", "bursts", "drivers", "drivers-one-core", "timeouts", "local"] {
+            let results = Results::read(&root.join(format!("results/{file}.jsonl"))).unwrap();
+            for line in judge(&results.rows).0.lines().filter(|line| line.starts_with("  missed")) {
+                let workload = line.split_whitespace().nth(1).unwrap();
+                let is_named = |line: &str| line.starts_with('|') && line.contains(workload);
+                assert!(reasons.lines().any(is_named), "{file}: {line}");
+            }
         }
     }
 }

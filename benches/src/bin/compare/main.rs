@@ -8,9 +8,9 @@
 //! places: see `OutOfLine`. What they take in line is counted in `benches/instructions`.
 
 mod goals;
-mod report;
 mod turns;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,18 +19,12 @@ use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use timer_wheel_bench::drivers;
 use timer_wheel_bench::experiments::Kind;
 use timer_wheel_bench::heap::Weighed;
-use timer_wheel_bench::results::{self, Results};
+use timer_wheel_bench::results::{self, Counts, Results, Row};
 use timer_wheel_bench::subject::{self, Subject};
-
-use goals::judge;
-use report::{say, table};
-use turns::take_turns;
 
 #[global_allocator]
 static ALLOCATOR: Weighed = Weighed;
 
-/// Beyond this a round takes minutes.
-const MANY: usize = 1_000_000;
 /// Beyond this the inputs alone take gigabytes.
 const MOST_TIMERS: u64 = 100_000_000;
 
@@ -38,22 +32,18 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W9, W11, W12, W16 to W18-local, W22 and W23 have sizes of their own, and a
+    /// How many timers, separated by commas; W9, W11, W12, W17 to W18-local, W22 and W23 have sizes of their own, and a
     /// thread of W17, W18 and W18-local makes half as many calls
     #[arg(long, value_name = "N", value_delimiter = ',',
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_TIMERS),
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
 
-    /// Also W1, W2, W10 and W15 with ten million timers, and W10 with four
-    #[arg(long)]
-    full: bool,
-
     /// How many times each subject is measured [default: 5, from 300,000 timers on 3, beyond a million 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
 
-    /// Only these workloads, separated by commas [default: all of queues: W1 to W16, W19, W20, W22, W23]
+    /// Only these workloads, separated by commas [default: all of queues: W1 to W15, W19, W20, W22, W23]
     #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(workloads()))]
     workloads: Vec<String>,
 
@@ -70,7 +60,6 @@ struct Options {
     is_child: bool,
 }
 
-/// Of all workloads.
 fn workloads() -> Vec<&'static str> {
     let of_queues = Kind::ALL.iter().flat_map(|kind| kind.workloads());
     let mut names: Vec<_> = of_queues.chain(drivers::ALL.map(|it| it.name)).collect();
@@ -78,9 +67,8 @@ fn workloads() -> Vec<&'static str> {
     names
 }
 
-/// Of all subjects.
 fn subjects() -> Vec<&'static str> {
-    let of_drivers = drivers::ALL.iter().flat_map(|workload| workload.subjects());
+    let of_drivers = drivers::ALL.iter().flat_map(|workload| workload.subjects).map(|(name, _)| *name);
     let mut names: Vec<_> = subject::ALL.iter().map(|subject| subject.name).chain(of_drivers).collect();
     names.sort_unstable();
     names.dedup();
@@ -100,7 +88,7 @@ impl Options {
     fn rounds(&self, n: usize) -> u32 {
         let default = match n {
             0..300_000 => 5,
-            300_000..=MANY => 3,
+            300_000..=1_000_000 => 3,
             _ => 1,
         };
         self.rounds.unwrap_or(default)
@@ -114,26 +102,6 @@ impl Options {
         };
         subject::ALL.iter().filter(is_wanted).collect()
     }
-
-    /// What is to be run, in order, and on how many timers: by size, those with sizes of their own last.
-    fn agenda(&self) -> Vec<(Kind, usize)> {
-        let mut sizes = self.n.clone();
-        sizes.sort_unstable();
-        sizes.dedup();
-        let mut agenda = Vec::new();
-        for (nth, &kind) in Kind::ALL.iter().enumerate() {
-            if !kind.workloads().iter().any(|it| self.wants(it)) {
-                continue;
-            }
-            let large = if self.full { kind.large_sizes() } else { &[] };
-            for n in [&kind.sizes(&sizes), large].concat() {
-                let is_asked = sizes.contains(&n);
-                agenda.push((!is_asked, if is_asked { n } else { nth }, kind, n));
-            }
-        }
-        agenda.sort_by_key(|&(is_own, rank, ..)| (is_own, rank));
-        agenda.into_iter().map(|(.., kind, n)| (kind, n)).collect()
-    }
 }
 
 fn main() -> ExitCode {
@@ -146,29 +114,57 @@ fn run(options: &Options) -> Result<(), String> {
     }
     results::try_to_write(options.json.as_ref())?;
     let mut results = Results::new(options.rounds(options.n[0]));
-    for (kind, n) in options.agenda() {
-        let rows = turns::compare(options, kind, n)?;
+    let mut add = |rows: Vec<Row>| {
         rows.iter().try_for_each(|row| say(&table(row)))?;
         results.rows.extend(rows);
+        Ok::<(), String>(())
+    };
+    for &kind in Kind::ALL.iter().filter(|kind| kind.workloads().iter().any(|it| options.wants(it))) {
+        for n in kind.sizes(&options.n) {
+            add(turns::compare(options, kind, n)?)?;
+        }
     }
     for workload in drivers::ALL.into_iter().filter(|workload| options.asks_for(workload.name)) {
-        let is_wanted = |name: &&str| options.subjects.is_empty() || options.subjects.iter().any(|it| it == name);
-        let names: Vec<&str> = workload.subjects().filter(is_wanted).collect();
+        let is_wanted = |name: &str| options.subjects.is_empty() || options.subjects.iter().any(|it| it == name);
+        let wanted = workload.subjects.iter().filter(|(name, _)| is_wanted(name));
+        let (names, calls): (Vec<&str>, Vec<_>) = wanted.copied().unzip();
         let (effort, sizes) = workload.plan(options.n.iter().copied().max().unwrap_or_default());
         for n in sizes {
-            let measure = |turn: usize| workload.measure(names[turn], n, effort);
-            let rows = take_turns(results.rounds, n, workload.figures, &names, measure)?;
-            rows.iter().try_for_each(|row| say(&table(row)))?;
-            results.rows.extend(rows);
+            let measure = |turn: usize| calls[turn](n, effort).map_err(|fault| format!("{}: {fault}", names[turn]));
+            add(turns::take_turns(options.rounds(options.n[0]), n, workload.figures, &names, measure)?)?;
         }
     }
     if results.rows.is_empty() {
         return Err("these workloads have none of these subjects, or those lack the operation".to_owned());
     }
-    let (verdicts, summary) = judge(&results.rows);
+    let (verdicts, summary) = goals::judge(&results.rows);
     say(&format!("{verdicts}\n{summary}\n"))?;
     results.verdict = summary;
     options.json.as_ref().map_or(Ok(()), |path| results.write(path))
+}
+
+/// A line a subject. The last column is the value that counts (the median, unless another is named) as a multiple of the
+/// first subject's.
+fn table(row: &Row) -> String {
+    let counts = if row.counts == Counts::Min { ", min" } else { "" };
+    let title = format!("{} [{}{counts}] n = {}", row.figure, row.unit, row.n);
+    let (first, base) = &row.subjects[0];
+    let (base, heading) = (row.counts.of(*base), format!("/ {first}"));
+    let mut text = format!("\n  {title:<46}{:>12}{:>12}{:>12}{heading:>11}\n", "min", "median", "max");
+    for (name, spread) in &row.subjects {
+        let ratio = if base > 0.0 { format!("{:.2}", row.counts.of(*spread) / base) } else { String::new() };
+        let [min, median, max] = [spread.min, spread.median, spread.max];
+        text += &format!("    {name:<44}{min:>12.1}{median:>12.1}{max:>12.1}{ratio:>11}\n");
+    }
+    text
+}
+
+/// Prints a text. A reader who has closed the pipe has seen enough.
+fn say(text: &str) -> Result<(), String> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write the results: {error}")),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -177,34 +173,12 @@ mod tests {
 
     #[test]
     fn bad_arguments_are_refused() {
-        for arguments in [
-            ["--n", "0"],
-            ["--n", "many"],
-            ["--n", "99999999999999999999"],
-            ["--rounds", "0"],
-            ["--workloads", "W99"],
-            ["--subjects", "sundial"],
-        ] {
+        for arguments in
+            [["--n", "0"], ["--n", "many"], ["--rounds", "0"], ["--workloads", "W99"], ["--subjects", "sundial"]]
+        {
             let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
             assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
         }
         assert!(run(&Options::parse_from(["compare", "--workloads", "W17", "--subjects", "heap"])).is_err());
-    }
-
-    #[test]
-    fn agenda_of_a_full_run_has_ten_million_and_the_sizes_of_a_definition() {
-        let options = Options::parse_from(["compare", "--full"]);
-        let agenda = options.agenda();
-        let sizes = |wanted| {
-            let of_kind = agenda.iter().filter(|(kind, _)| *kind == wanted);
-            of_kind.map(|&(_, n)| n).collect::<Vec<_>>()
-        };
-        let each = [10_000, 30_000, 100_000, 300_000, 1_000_000];
-        assert_eq!(sizes(Kind::Churn), each);
-        let with_large = [&each[..], &[10_000_000]].concat();
-        assert_eq!(sizes(Kind::Expire), with_large);
-        assert_eq!(sizes(Kind::Caffeine), [32_768]);
-        let quick = Options::parse_from(["compare", "--n", "2000"]).agenda();
-        assert!(quick.iter().all(|&(_, n)| n <= 2_000 || n == 32_768));
     }
 }
