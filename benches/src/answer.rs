@@ -2,7 +2,7 @@
 
 use crate::queue::{Need, Order, Queue};
 
-/// Knuth's multiplier for 64-bit linear congruential sequences.
+/// Knuth's, for 64-bit linear congruential sequences.
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
 /// A digest of all that a queue has given back and fired.

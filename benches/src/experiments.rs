@@ -25,6 +25,9 @@ pub use one_ttl::TTL;
 /// or the fault of a queue that is wrong by itself.
 type Measured = Result<(Answer, Vec<f64>), String>;
 
+/// The same, with what the queue promises of its answer, or nothing of a queue that lacks what all figures need.
+pub type Outcome = Result<Option<(Parts, Vec<f64>)>, String>;
+
 /// The same queue in four geometries, or with four ticks.
 pub trait Family {
     /// `Millis`, or a tick of 2^20 ns.
@@ -56,16 +59,15 @@ macro_rules! experiments {
                 }
             }
 
-            /// Measures a queue once with so many timers, if it can have a figure, and gives the answer.
-            pub fn measure<F: Family>(self, n: usize, samples: &mut Vec<f64>) -> Result<Option<Parts>, String> {
+            /// Measures a queue once with so many timers, if it can have a figure.
+            pub fn measure<F: Family>(self, n: usize) -> Outcome {
                 match self {
                     $(Self::$name => {
                         if self.figures().iter().all(|figure| figure.is_beyond(F::$member::LACKS)) {
                             return Ok(None);
                         }
-                        let (answer, measured) = $module::$function::<F::$member>(n)?;
-                        *samples = measured;
-                        answer.parts::<F::$member>().map(Some)
+                        let (answer, samples) = $module::$function::<F::$member>(n)?;
+                        Ok(Some((answer.parts::<F::$member>()?, samples)))
                     })+
                 }
             }

@@ -188,18 +188,15 @@ mod tests {
     #[test]
     fn written_results_are_read_again() {
         let path = std::env::temp_dir().join(format!("results-{}.jsonl", std::process::id()));
-        for value in [7.0, 5.0] {
+        let subjects = vec![("heap".to_owned(), Spread::of([5.0, 6.0]))];
+        let row = Row { figure: "W1a".to_owned(), n: 10, unit: "ns".to_owned(), counts: Counts::Min, subjects };
+        for rows in [vec![], vec![row.clone(), row]] {
             try_to_write(Some(&path)).unwrap();
-            let spreads = ["wheel", "heap"].map(|it| (it.to_owned(), Spread::of([value, value + 1.0])));
-            let (figure, unit, subjects) = ("W1a schedule".to_owned(), "ns".to_owned(), spreads.to_vec());
-            let row = Row { figure, n: 10, unit, counts: Counts::Min, subjects };
-            let results = Results { rows: vec![row.clone(), row], ..Results::new(3) };
-            results.write(&path).unwrap();
+            Results { rows, ..Results::new(3) }.write(&path).unwrap();
         }
         let results = Results::read(&path).unwrap();
         fs::remove_file(path).unwrap();
-        assert_eq!((results.rounds, results.rows.len()), (3, 2));
-        assert_eq!(results.rows[1].value("heap"), Some(5.0));
+        assert_eq!((results.rounds, results.rows.len(), results.rows[1].value("heap")), (3, 2, Some(5.0)));
     }
 
     #[test]

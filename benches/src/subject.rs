@@ -5,9 +5,8 @@
 use timer_wheel::ttl::{TtlQueue, TtlSet};
 use timer_wheel::{Caffeine, Micros, Wheel};
 
-use crate::answer::Parts;
 use crate::btree::{BTreeQueue, LeanBTreeQueue, SplitMap};
-use crate::experiments::{Family, Kind};
+use crate::experiments::{Family, Kind, Outcome};
 use crate::queue::{Applied, InLane, Indexed, Need, OutOfLine, Queue, TwoSets};
 use crate::rivals::{BareSlab, COARSE, Delays, FINE, Handwritten, HashWheel, Heap, Nexus, NexusTimeouts, Ora};
 use crate::textbook::TextbookWheel;
@@ -19,8 +18,8 @@ pub struct Subject {
     /// The name under which it stands in tables.
     pub name: &'static str,
     pub lacks: &'static [Need],
-    /// Measures it once, if it has what the experiment needs: a number for each figure that it has.
-    pub measure: fn(Kind, usize, &mut Vec<f64>) -> Result<Option<Parts>, String>,
+    /// Measures it once, if it has what the experiment needs.
+    pub measure: fn(Kind, usize) -> Outcome,
 }
 
 impl Subject {

@@ -13,23 +13,16 @@
 //! tick differs from the current one, in the bucket which that digit names. So every occupied bucket lies ahead of the
 //! current tick, and all of a level precedes all of the next.
 
-mod lists;
-
 use std::marker::PhantomData;
 
+use slab::Slab;
 use timer_wheel::{Geometry, Millis};
 
 use crate::queue::{Need, Order, Queue};
 
-use lists::{Lists, Node, NodeIndex};
-
 /// Levels with buckets of their own; what lies beyond them shares one overflow bucket.
 const LEVELS: usize = 4;
 const WORDS: usize = u64::BITS as usize;
-
-/// Names one list of nodes: a bucket of a level, the overflow bucket, or the due bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct BucketIndex(usize);
 
 /// Names a scheduled timer. A key whose timer fired or was cancelled is refused, until 2^32 further timers have been
 /// scheduled.
@@ -39,19 +32,37 @@ pub struct TextbookKey {
     stamp: u32,
 }
 
+/// A timer, or the sentinel of a bucket, which has the bucket's number.
+#[derive(Debug)]
+struct Node<T> {
+    deadline: u64,
+    previous: u32,
+    next: u32,
+    /// Tells this timer from an earlier one in the same slot.
+    stamp: u32,
+    /// `None` in a sentinel.
+    value: Option<T>,
+}
+
 /// A hierarchical timer wheel of linked lists. See the [module](self) for what it is for.
 ///
+/// Buckets are numbered in the order in which they fall due: those of the levels, the overflow bucket, the due bucket.
+///
+/// Invariant: the lists are rings, each through exactly one sentinel, and every timer is on one.
+/// Invariant: a bucket's bit is set exactly while its list is not empty, and a bit of the summary while the word of that
+/// number is not zero; the due bucket, which is not ahead, has no bit.
 /// Invariant: no timer outside the due bucket is due before the end of the current tick.
 /// Invariant: while `due_is_sorted`, the due bucket is in order of deadline, first come first.
 #[derive(Debug)]
 pub struct TextbookWheel<T, G: Geometry = Millis> {
     now: u64,
     current_tick: u64,
-    lists: Lists<T>,
-    occupancy: Occupancy,
+    nodes: Slab<Node<T>>,
+    summary: u64,
+    occupied: [u64; WORDS],
     due_is_sorted: bool,
     /// What sorting the due bucket needs, kept so as not to allocate at every tick.
-    sorting: Vec<(u64, NodeIndex)>,
+    sorting: Vec<(u64, u32)>,
     last_stamp: u32,
     geometry: PhantomData<G>,
 }
@@ -63,11 +74,17 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     type Key = TextbookKey;
 
     fn new(now: u64) -> Self {
+        let mut nodes = Slab::new();
+        // A new slab hands out slots in order.
+        for bucket in 0..=Self::DUE {
+            nodes.insert(Node { deadline: 0, previous: bucket, next: bucket, stamp: 0, value: None });
+        }
         Self {
             now,
             current_tick: now >> G::TICK_BITS,
-            lists: Lists::new(Self::BUCKETS),
-            occupancy: Occupancy { summary: 0, words: [0; WORDS] },
+            nodes,
+            summary: 0,
+            occupied: [0; WORDS],
             due_is_sorted: true,
             sorting: Vec::new(),
             last_stamp: 0,
@@ -77,35 +94,37 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
 
     #[inline]
     fn schedule(&mut self, deadline: u64, value: T) -> TextbookKey {
-        let bucket = self.bucket_for(deadline);
+        let next = self.bucket_for(deadline);
+        let previous = self.at(next).previous;
         self.last_stamp = self.last_stamp.wrapping_add(1);
         let stamp = self.last_stamp;
-        let NodeIndex(node) = self.lists.insert(bucket, deadline, stamp, value);
+        let slot = self.nodes.insert(Node { deadline, previous, next, stamp, value: Some(value) });
+        let node = u32::try_from(slot).expect("at most 2^32 nodes");
+        self.at(previous).next = node;
+        self.at(next).previous = node;
         TextbookKey { node, stamp }
     }
 
     fn len(&self) -> usize {
-        self.lists.len() - Self::BUCKETS
+        self.nodes.len() - (Self::DUE as usize + 1)
     }
 
     #[inline]
     fn cancel(&mut self, key: TextbookKey) -> Option<T> {
-        let node = self.live(key)?;
-        self.remove(node).value
+        self.live(key)?;
+        self.remove(key.node).value
     }
 
     /// The key stays.
     #[inline]
     fn reschedule(&mut self, key: &mut TextbookKey, deadline: u64) -> bool {
-        let Some(node) = self.live(*key) else {
+        let Some(&Node { previous, next, .. }) = self.live(*key) else {
             return false;
         };
-        if let Some(emptied) = self.lists.unlink(node) {
-            self.occupancy.clear(emptied);
-        }
-        self.lists[node].deadline = deadline;
+        self.join(previous, next);
+        self.at(key.node).deadline = deadline;
         let bucket = self.bucket_for(deadline);
-        self.lists.link(node, bucket);
+        self.link(key.node, bucket);
         true
     }
 
@@ -118,8 +137,8 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
             if !self.due_is_sorted {
                 self.sort_due();
             }
-            if let Some(first) = self.lists.first(Self::DUE) {
-                if self.lists[first].deadline > self.now {
+            if let Some(first) = self.after(Self::DUE, Self::DUE) {
+                if self.at(first).deadline > self.now {
                     return None;
                 }
                 let fired = self.remove(first);
@@ -132,8 +151,8 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     }
 }
 
-/// A running sum of the first levels, each with its own share.
-const fn sums(shares: [usize; LEVELS]) -> [usize; LEVELS + 1] {
+/// A running sum of what each level has.
+const fn sums(shares: [u32; LEVELS]) -> [u32; LEVELS + 1] {
     let mut sums = [0; LEVELS + 1];
     let mut level = 0;
     while level < LEVELS {
@@ -145,176 +164,171 @@ const fn sums(shares: [usize; LEVELS]) -> [usize; LEVELS + 1] {
 
 impl<T, G: Geometry> TextbookWheel<T, G> {
     /// Where each level's digit begins in a tick; the last entry is where the overflow begins.
-    const SHIFTS: [usize; LEVELS + 1] = {
-        let [first, second, third, fourth] = G::LEVEL_BITS;
-        sums([first as usize, second as usize, third as usize, fourth as usize])
-    };
+    const SHIFTS: [u32; LEVELS + 1] = sums(G::LEVEL_BITS);
     /// The first bucket of each level; the last entry is the overflow bucket.
-    const BASES: [usize; LEVELS + 1] = {
+    const BASES: [u32; LEVELS + 1] = {
         let [first, second, third, fourth] = G::LEVEL_BITS;
         sums([1 << first, 1 << second, 1 << third, 1 << fourth])
     };
     /// Holds what lies beyond the last level.
-    const OVERFLOW: BucketIndex = BucketIndex(Self::BASES[LEVELS]);
+    const OVERFLOW: u32 = Self::BASES[LEVELS];
     /// Holds the timers of the current tick and of the past.
-    const DUE: BucketIndex = BucketIndex(Self::BASES[LEVELS] + 1);
-    const BUCKETS: usize = {
-        assert!(Self::SHIFTS[LEVELS] as u32 + G::TICK_BITS < u64::BITS, "the levels must leave room for the overflow");
-        assert!(Self::BASES[LEVELS] + 2 <= WORDS * WORDS, "one summary word must cover every bucket");
-        Self::BASES[LEVELS] + 2
+    const DUE: u32 = {
+        assert!(Self::SHIFTS[LEVELS] + G::TICK_BITS < u64::BITS, "the levels must leave room for the overflow");
+        assert!(Self::OVERFLOW as usize + 2 <= WORDS * WORDS, "one summary word must cover every bucket");
+        Self::OVERFLOW + 1
     };
 
     #[inline]
-    fn live(&self, key: TextbookKey) -> Option<NodeIndex> {
-        let node = NodeIndex(key.node);
-        (self.lists.get(node)?.stamp == key.stamp).then_some(node)
+    fn at(&mut self, node: u32) -> &mut Node<T> {
+        &mut self.nodes[node as usize]
     }
 
-    /// Where a timer of this tick belongs, seen from the current tick.
     #[inline]
-    fn bucket_of(&self, tick: u64) -> BucketIndex {
+    fn live(&self, key: TextbookKey) -> Option<&Node<T>> {
+        self.nodes.get(key.node as usize).filter(|node| node.stamp == key.stamp)
+    }
+
+    /// The bucket for a deadline, marked as occupied by it. The due bucket stays sorted if the newcomer is not before its last.
+    #[inline]
+    fn bucket_for(&mut self, deadline: u64) -> u32 {
+        let tick = deadline >> G::TICK_BITS;
         if tick <= self.current_tick {
+            let last = self.at(Self::DUE).previous;
+            self.due_is_sorted &= last == Self::DUE || self.at(last).deadline <= deadline;
             return Self::DUE;
         }
         let differing = tick ^ self.current_tick;
-        for level in 0..LEVELS {
-            if differing >> Self::SHIFTS[level + 1] == 0 {
-                let digit = (tick >> Self::SHIFTS[level]) as usize & ((1 << G::LEVEL_BITS[level]) - 1);
-                return BucketIndex(Self::BASES[level] + digit);
+        let bucket = match (0..LEVELS).find(|level| differing >> Self::SHIFTS[level + 1] == 0) {
+            Some(level) => {
+                let digit = (tick >> Self::SHIFTS[level]) as u32 & ((1 << G::LEVEL_BITS[level]) - 1);
+                Self::BASES[level] + digit
             }
-        }
-        Self::OVERFLOW
-    }
-
-    /// The same for a deadline, marked as occupied by it. The due bucket stays sorted if the newcomer is not before its last.
-    #[inline]
-    fn bucket_for(&mut self, deadline: u64) -> BucketIndex {
-        let bucket = self.bucket_of(deadline >> G::TICK_BITS);
-        if bucket != Self::DUE {
-            self.occupancy.set(bucket);
-        } else if self.due_is_sorted {
-            let last = self.lists.last(bucket);
-            self.due_is_sorted = last.is_none_or(|last| self.lists[last].deadline <= deadline);
-        }
+            None => Self::OVERFLOW,
+        };
+        let word = bucket as usize / WORDS % WORDS;
+        self.occupied[word] |= 1 << (bucket as usize % WORDS);
+        self.summary |= 1 << word;
         bucket
     }
 
-    /// The first tick of an occupied bucket, in the lap of the current tick; for the overflow bucket, of the next
-    /// rotation, which is within a `u64` because a timer lies there or beyond.
     #[inline]
-    fn first_tick(&self, bucket: BucketIndex) -> u64 {
-        let Some(level) = (0..LEVELS).find(|level| bucket.0 < Self::BASES[level + 1]) else {
-            return Self::rotation_start(self.current_tick) + (1 << Self::SHIFTS[LEVELS]);
+    fn vacate(&mut self, bucket: u32) {
+        let word = bucket as usize / WORDS % WORDS;
+        self.occupied[word] &= !(1 << (bucket as usize % WORDS));
+        if self.occupied[word] == 0 {
+            self.summary &= !(1 << word);
+        }
+    }
+
+    /// The first tick of an occupied bucket, in the lap of the current tick. For the overflow bucket it is that of the first
+    /// rotation that has a timer, as with every level empty the others can be skipped, if the next rotation starts in time.
+    #[inline]
+    fn first_tick(&self, bucket: u32, target_tick: u64) -> u64 {
+        let Some(level) = (0..LEVELS).find(|level| bucket < Self::BASES[level + 1]) else {
+            let rotation = |tick: u64| tick >> Self::SHIFTS[LEVELS];
+            if rotation(target_tick) == rotation(self.current_tick) {
+                return u64::MAX;
+            }
+            let first = self.walk(bucket).map(|(deadline, _)| deadline).min().unwrap_or(u64::MAX);
+            return rotation(first >> G::TICK_BITS) << Self::SHIFTS[LEVELS];
         };
         let lap = self.current_tick >> Self::SHIFTS[level + 1];
-        let digit = (bucket.0 - Self::BASES[level]) as u64;
+        let digit = u64::from(bucket - Self::BASES[level]);
         ((lap << G::LEVEL_BITS[level]) | digit) << Self::SHIFTS[level]
-    }
-
-    /// The first tick of the rotation in which this tick falls: the overflow bucket's own digit.
-    #[inline]
-    fn rotation_start(tick: u64) -> u64 {
-        (tick >> Self::SHIFTS[LEVELS]) << Self::SHIFTS[LEVELS]
-    }
-
-    #[inline]
-    fn remove(&mut self, node: NodeIndex) -> Node<T> {
-        let (removed, emptied) = self.lists.remove(node);
-        if let Some(emptied) = emptied {
-            self.occupancy.clear(emptied);
-        }
-        removed
     }
 
     /// Moves the current tick to the next bucket that starts by `target_tick` and opens it. If there is none, moves to
     /// `target_tick` and says `false`.
     fn open_next(&mut self, target_tick: u64) -> bool {
-        let next = self.occupancy.first().filter(|bucket| self.first_tick(*bucket) <= target_tick);
-        let entry_tick = next.map(|bucket| match bucket == Self::OVERFLOW {
-            // Where the first rotation that has a timer starts: with every level empty the others can be skipped.
-            true => Self::rotation_start(self.earliest_in_overflow() >> G::TICK_BITS),
-            false => self.first_tick(bucket),
-        });
-        let (Some(bucket), Some(entry_tick)) = (next, entry_tick.filter(|&tick| tick <= target_tick)) else {
+        let word = self.summary.trailing_zeros() as usize;
+        let next = (self.summary != 0).then(|| word * WORDS + self.occupied[word].trailing_zeros() as usize);
+        let next = next.map(|bucket| (bucket as u32, self.first_tick(bucket as u32, target_tick)));
+        let Some((bucket, first_tick)) = next.filter(|&(_, first_tick)| first_tick <= target_tick) else {
             self.current_tick = target_tick;
             return false;
         };
-        self.current_tick = entry_tick;
-        self.occupancy.clear(bucket);
-        if bucket.0 < Self::BASES[1] {
-            self.lists.splice(bucket, Self::DUE);
+        self.current_tick = first_tick;
+        if bucket < Self::BASES[1] {
+            // The whole list becomes the end of the due one.
+            let &mut Node { previous: last, next: first, .. } = self.at(bucket);
+            let before = self.at(Self::DUE).previous;
+            self.join(before, first);
+            self.join(last, Self::DUE);
+            self.join(bucket, bucket);
             self.due_is_sorted = false;
         } else {
-            self.cascade(bucket);
+            self.vacate(bucket);
+            let mut next = self.detach(bucket);
+            while let Some(node) = next {
+                next = self.after(node, bucket);
+                let deadline = self.at(node).deadline;
+                let lower = self.bucket_for(deadline);
+                self.link(node, lower);
+            }
         }
         true
-    }
-
-    /// Links every node of a bucket anew, seen from the current tick.
-    fn cascade(&mut self, bucket: BucketIndex) {
-        let mut next = self.lists.detach(bucket);
-        while let Some(node) = next {
-            next = self.lists.following(node, bucket);
-            let lower = self.bucket_for(self.lists[node].deadline);
-            self.lists.link(node, lower);
-        }
-    }
-
-    fn earliest_in_overflow(&self) -> u64 {
-        let nodes = self.lists.iter(Self::OVERFLOW);
-        nodes.map(|node| self.lists[node].deadline).min().unwrap_or(u64::MAX)
     }
 
     /// Brings the due bucket into order of deadline, equals as they came.
     fn sort_due(&mut self) {
         self.due_is_sorted = true;
-        self.sorting.clear();
-        self.sorting.extend(self.lists.iter(Self::DUE).map(|node| (self.lists[node].deadline, node)));
-        if self.sorting.is_sorted_by_key(|&(deadline, _)| deadline) {
-            return;
+        let mut sorting = std::mem::take(&mut self.sorting);
+        sorting.clear();
+        sorting.extend(self.walk(Self::DUE));
+        if !sorting.is_sorted_by_key(|&(deadline, _)| deadline) {
+            sorting.sort_by_key(|&(deadline, _)| deadline);
+            self.detach(Self::DUE);
+            sorting.iter().for_each(|&(_, node)| self.link(node, Self::DUE));
         }
-        self.sorting.sort_by_key(|&(deadline, _)| deadline);
-        self.lists.detach(Self::DUE);
-        for &(_, node) in &self.sorting {
-            self.lists.link(node, Self::DUE);
-        }
-    }
-}
-
-/// One bit a bucket. Buckets are numbered in the order in which they fall due, so the lowest bit names the next one.
-///
-/// Invariant: a bit is set exactly while its bucket's list is not empty; the due bucket, which is not ahead, has none.
-/// Invariant: bit `w` of the summary is set exactly while word `w` is not zero.
-#[derive(Debug)]
-struct Occupancy {
-    summary: u64,
-    words: [u64; WORDS],
-}
-
-impl Occupancy {
-    #[inline]
-    fn set(&mut self, bucket: BucketIndex) {
-        let word = bucket.0 / WORDS % WORDS;
-        self.words[word] |= 1 << (bucket.0 % WORDS);
-        self.summary |= 1 << word;
+        self.sorting = sorting;
     }
 
     #[inline]
-    fn clear(&mut self, bucket: BucketIndex) {
-        let word = bucket.0 / WORDS % WORDS;
-        self.words[word] &= !(1 << (bucket.0 % WORDS));
-        if self.words[word] == 0 {
-            self.summary &= !(1 << word);
+    fn remove(&mut self, node: u32) -> Node<T> {
+        let removed = self.nodes.remove(node as usize);
+        self.join(removed.previous, removed.next);
+        removed
+    }
+
+    /// Appends a node to a bucket's list.
+    #[inline]
+    fn link(&mut self, node: u32, bucket: u32) {
+        let previous = self.at(bucket).previous;
+        let linked = self.at(node);
+        (linked.previous, linked.next) = (previous, bucket);
+        self.at(previous).next = node;
+        self.at(bucket).previous = node;
+    }
+
+    /// Closes the gap between two nodes. Only a sentinel can be on both sides of it, and its list is empty then.
+    #[inline]
+    fn join(&mut self, previous: u32, next: u32) {
+        self.at(previous).next = next;
+        self.at(next).previous = previous;
+        if previous == next {
+            self.vacate(previous);
         }
     }
 
-    /// The occupied bucket that falls due first.
+    /// Empties a bucket's list in O(1) and gives its first node; [`after`](Self::after) walks the others.
     #[inline]
-    fn first(&self) -> Option<BucketIndex> {
-        if self.summary == 0 {
-            return None;
-        }
-        let word = self.summary.trailing_zeros() as usize;
-        Some(BucketIndex(word * WORDS + self.words[word].trailing_zeros() as usize))
+    fn detach(&mut self, bucket: u32) -> Option<u32> {
+        let first = self.after(bucket, bucket);
+        let sentinel = self.at(bucket);
+        (sentinel.previous, sentinel.next) = (bucket, bucket);
+        first
+    }
+
+    /// The node after this one on a bucket's list, or the first after the sentinel.
+    #[inline]
+    fn after(&self, node: u32, bucket: u32) -> Option<u32> {
+        Some(self.nodes[node as usize].next).filter(|&next| next != bucket)
+    }
+
+    /// The deadlines on a bucket's list and their nodes, in order.
+    fn walk(&self, bucket: u32) -> impl Iterator<Item = (u64, u32)> {
+        let nodes = std::iter::successors(self.after(bucket, bucket), move |&node| self.after(node, bucket));
+        nodes.map(|node| (self.nodes[node as usize].deadline, node))
     }
 }

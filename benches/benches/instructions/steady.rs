@@ -13,6 +13,8 @@ pub(crate) const N: usize = 100_000;
 const TIMEOUT: u64 = 30 * SECOND;
 /// Turns between two advances.
 const BATCH: usize = 100;
+/// As many as fill a whole number of pages of slots, 256 each.
+const FULL: usize = N.next_multiple_of(256);
 
 /// A queue in use as for requests with a timeout: the oldest is cancelled, a new one is scheduled, and time
 /// goes on, until each that there was at first has been replaced twice.
@@ -84,6 +86,15 @@ impl<Q: Queue> Steady<Q> {
         Self::with_oldest().cancel()
     }
 
+    /// The oldest are chosen, and no slot is free.
+    pub(crate) fn full() -> Self {
+        let mut steady = Self::with_oldest();
+        let mut more: Vec<_> = (N as u32..FULL as u32).map(|value| (None, value)).collect();
+        schedule_each(&mut steady.queue, steady.now + TIMEOUT, &mut more);
+        steady.live = FULL;
+        steady
+    }
+
     /// Some are chosen anywhere.
     pub(crate) fn with_random() -> Self {
         Self::new(XorShift64Star::new().permutation(N as u32))
@@ -121,6 +132,16 @@ impl<Q: Queue> Steady<Q> {
     pub(crate) fn cancel(mut self) -> Self {
         cancel_each(&mut self.queue, &self.chosen);
         self.live -= CALLS;
+        self
+    }
+
+    /// The slot that a cancel frees is the only one that the schedule after it can take.
+    #[inline(always)]
+    pub(crate) fn cancel_and_schedule(mut self) -> Self {
+        for (chosen, begun) in self.chosen.iter().zip(&mut self.begun) {
+            cancel_each(&mut self.queue, std::slice::from_ref(chosen));
+            schedule_each(&mut self.queue, self.now + TIMEOUT, std::slice::from_mut(begun));
+        }
         self
     }
 
@@ -173,7 +194,7 @@ impl<Q: Queue> Steady<Q> {
 
     /// That every live timer fires, and has a value of its own.
     pub(crate) fn check(mut self) {
-        let mut seen = vec![false; N];
+        let mut seen = vec![false; FULL];
         let mut fired = 0;
         self.queue.advance(self.now + TIMEOUT, |_, value| {
             assert!(!std::mem::replace(&mut seen[value as usize], true));

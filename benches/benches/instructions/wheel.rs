@@ -28,4 +28,5 @@ counted!(wheel, Wheel:
     reschedule_to_later from with_random at most 33_500,
     advance_idly from with_oldest at most 16_800,
     expire from about_to_expire at most 357_400,
+    cancel_and_schedule from full at most 284_900,
 );

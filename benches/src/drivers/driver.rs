@@ -1,7 +1,6 @@
 //! The drivers: `Timer`, tokio's tasks, and what one writes in an afternoon.
 
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -10,60 +9,62 @@ use timer_wheel::{Timer, TimerHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task;
 
-/// Something that runs jobs when they are due, with a client for each thread that uses it.
-pub(super) trait Driver: Sized + 'static {
-    type Client: Client;
-
-    fn start() -> Self;
-    fn client(&self) -> Self::Client;
-}
-
-pub(super) trait Client: Send + 'static {
+/// Something that runs jobs when they are due.
+pub(super) trait Driver: Send + Sized + 'static {
     type Handle;
 
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle;
+    fn start() -> Self;
+
+    /// For a thread that uses it too.
+    fn share(&self) -> Self;
+
+    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle;
 
     /// Whether the job does not run, of those drivers that say so.
-    fn cancel(&mut self, handle: Self::Handle) -> Option<bool>;
+    fn cancel(&self, handle: Self::Handle) -> Option<bool>;
 }
 
 /// The one that is measured.
 impl Driver for Timer {
-    type Client = Self;
+    type Handle = TimerHandle;
 
     fn start() -> Self {
         Self::new().expect("a thread can be started")
     }
 
-    fn client(&self) -> Self {
+    fn share(&self) -> Self {
         self.clone()
     }
-}
 
-impl Client for Timer {
-    type Handle = TimerHandle;
-
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> TimerHandle {
+    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> TimerHandle {
         self.schedule_after(delay, job).expect("the timer runs")
     }
 
-    fn cancel(&mut self, handle: TimerHandle) -> Option<bool> {
+    fn cancel(&self, handle: TimerHandle) -> Option<bool> {
         Some(handle.cancel())
     }
 }
 
-/// One for each client, which keeps what it needs.
-pub(super) struct Each<D>(PhantomData<D>);
+/// One for each thread, which keeps it.
+pub(super) struct Each<D>(D);
 
 impl<D: Driver> Driver for Each<D> {
-    type Client = D::Client;
+    type Handle = D::Handle;
 
     fn start() -> Self {
-        Self(PhantomData)
+        Self(D::start())
     }
 
-    fn client(&self) -> D::Client {
-        D::start().client()
+    fn share(&self) -> Self {
+        Self::start()
+    }
+
+    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> D::Handle {
+        self.0.schedule(delay, job)
+    }
+
+    fn cancel(&self, handle: D::Handle) -> Option<bool> {
+        self.0.cancel(handle)
     }
 }
 
@@ -71,22 +72,18 @@ impl<D: Driver> Driver for Each<D> {
 pub(super) type Tokio = Arc<Runtime>;
 
 impl Driver for Tokio {
-    type Client = Self;
+    type Handle = task::JoinHandle<()>;
 
     fn start() -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_time().build();
         Self::new(runtime.expect("a thread can be started"))
     }
 
-    fn client(&self) -> Self {
+    fn share(&self) -> Self {
         Self::clone(self)
     }
-}
 
-impl Client for Tokio {
-    type Handle = task::JoinHandle<()>;
-
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle {
+    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle {
         let deadline = Instant::now() + delay;
         self.spawn(async move {
             tokio::time::sleep_until(deadline.into()).await;
@@ -94,7 +91,7 @@ impl Client for Tokio {
         })
     }
 
-    fn cancel(&mut self, handle: Self::Handle) -> Option<bool> {
+    fn cancel(&self, handle: Self::Handle) -> Option<bool> {
         handle.abort();
         None
     }
@@ -102,14 +99,15 @@ impl Client for Tokio {
 
 /// An ordered map under a lock, and a thread that waits on it; or without `RUNS` the map alone, whose jobs nobody runs.
 pub(super) struct BTreeTimer<const RUNS: bool = true> {
-    shared: Arc<Shared<RUNS>>,
+    shared: Arc<Shared>,
+    /// Of the one that was started.
     thread: Option<JoinHandle<()>>,
 }
 
 type Key = (Instant, u64);
 
 #[derive(Default)]
-pub(super) struct Shared<const RUNS: bool> {
+struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -122,7 +120,7 @@ struct Queue {
 }
 
 impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
-    type Client = Arc<Shared<RUNS>>;
+    type Handle = Key;
 
     fn start() -> Self {
         let shared = Arc::new(Shared::default());
@@ -130,20 +128,42 @@ impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
         Self { shared, thread: RUNS.then(|| thread::spawn(move || own.run())) }
     }
 
-    fn client(&self) -> Self::Client {
-        Arc::clone(&self.shared)
+    fn share(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), thread: None }
+    }
+
+    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Key {
+        let job = Box::new(job);
+        let deadline = Instant::now() + delay;
+        let mut queue = self.shared.queue.lock().unwrap();
+        let key = (deadline, queue.next_sequence);
+        queue.next_sequence += 1;
+        queue.jobs.insert(key, job);
+        let is_first = RUNS && queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
+        drop(queue);
+        if is_first {
+            self.shared.changed.notify_one();
+        }
+        key
+    }
+
+    fn cancel(&self, key: Key) -> Option<bool> {
+        let job = self.shared.queue.lock().unwrap().jobs.remove(&key);
+        Some(job.is_some())
     }
 }
 
 impl<const RUNS: bool> Drop for BTreeTimer<RUNS> {
     fn drop(&mut self) {
-        self.shared.queue.lock().unwrap().is_closed = true;
-        self.shared.changed.notify_one();
-        self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());
+        if let Some(thread) = self.thread.take() {
+            self.shared.queue.lock().unwrap().is_closed = true;
+            self.shared.changed.notify_one();
+            thread.join().unwrap();
+        }
     }
 }
 
-impl<const RUNS: bool> Shared<RUNS> {
+impl Shared {
     fn run(&self) {
         let mut queue = self.queue.lock().unwrap();
         while !queue.is_closed {
@@ -162,29 +182,5 @@ impl<const RUNS: bool> Shared<RUNS> {
                 None => self.changed.wait(queue).unwrap(),
             };
         }
-    }
-}
-
-impl<const RUNS: bool> Client for Arc<Shared<RUNS>> {
-    type Handle = Key;
-
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Key {
-        let job = Box::new(job);
-        let deadline = Instant::now() + delay;
-        let mut queue = self.queue.lock().unwrap();
-        let key = (deadline, queue.next_sequence);
-        queue.next_sequence += 1;
-        queue.jobs.insert(key, job);
-        let is_first = RUNS && queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
-        drop(queue);
-        if is_first {
-            self.changed.notify_one();
-        }
-        key
-    }
-
-    fn cancel(&mut self, key: Key) -> Option<bool> {
-        let job = self.queue.lock().unwrap().jobs.remove(&key);
-        Some(job.is_some())
     }
 }

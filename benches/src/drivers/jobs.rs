@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use timer_wheel::Timer;
 
 use super::Workload;
-use super::driver::{BTreeTimer, Client, Driver, Each, Tokio};
+use super::driver::{BTreeTimer, Driver, Each, Tokio};
 use crate::figure::{median, time};
 use crate::workload::XorShift64Star;
 
@@ -60,10 +60,10 @@ fn pairs<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
     let ran: Vec<_> = (0..producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let start = Arc::new(Barrier::new(producers as usize + 1));
     let begin = |ran: &Arc<AtomicU64>| {
-        let (client, start, ran) = (driver.client(), Arc::clone(&start), Arc::clone(ran));
+        let (own, start, ran) = (driver.share(), Arc::clone(&start), Arc::clone(ran));
         thread::spawn(move || {
             start.wait();
-            produce(client, pairs, &ran)
+            produce(&own, pairs, &ran)
         })
     };
     let threads: Vec<_> = ran.iter().map(begin).collect();
@@ -85,20 +85,20 @@ fn pairs<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
 }
 
 /// Returns the number of jobs that could not be cancelled.
-fn produce<C: Client>(mut client: C, pairs: u64, ran: &Arc<AtomicU64>) -> u64 {
+fn produce(driver: &impl Driver, pairs: u64, ran: &Arc<AtomicU64>) -> u64 {
     let mut under_way = VecDeque::with_capacity(WINDOW + 1);
     let mut refused = 0;
     for _ in 0..pairs {
         let ran = Arc::clone(ran);
-        let handle = client.schedule(DELAY, move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        let handle = driver.schedule(DELAY, move || _ = ran.fetch_add(1, Ordering::Relaxed));
         under_way.push_back(handle);
         if under_way.len() > WINDOW {
             let oldest = under_way.pop_front().expect("one was pushed");
-            refused += u64::from(client.cancel(oldest) == Some(false));
+            refused += u64::from(driver.cancel(oldest) == Some(false));
         }
     }
     for handle in under_way {
-        refused += u64::from(client.cancel(handle) == Some(false));
+        refused += u64::from(driver.cancel(handle) == Some(false));
     }
     refused
 }
@@ -121,7 +121,7 @@ fn lateness<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
     let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
     let noted = Arc::new(Mutex::new((histogram, 0)));
     let total = rate * 2;
-    schedule_all(driver.client(), total, rate, &noted);
+    schedule_all(&driver, total, rate, &noted);
     let end = Instant::now() + PATIENCE;
     while noted.lock().unwrap().0.len() < total {
         if Instant::now() > end {
@@ -136,7 +136,7 @@ fn lateness<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
 }
 
 /// Schedules jobs in batches, each as many as the time that has passed asks for.
-fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, noted: &Arc<Noted>) {
+fn schedule_all(driver: &impl Driver, total: u64, rate: u64, noted: &Arc<Noted>) {
     let (start, mut numbers) = (Instant::now(), XorShift64Star::with_seed(rate));
     let mut scheduled = 0;
     while scheduled < total {
@@ -145,7 +145,7 @@ fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, noted: &Arc<Not
             let delay = AHEAD + Duration::from_nanos(numbers.below(AHEAD.as_nanos() as u64));
             let deadline = Instant::now() + delay;
             let noted = Arc::clone(noted);
-            client.schedule(delay, move || {
+            driver.schedule(delay, move || {
                 let now = Instant::now();
                 let (lateness, early) = &mut *noted.lock().unwrap();
                 lateness.saturating_record(now.saturating_duration_since(deadline).as_nanos() as u64);

@@ -54,9 +54,9 @@ pub(super) static W18: Workload = Workload {
                 run.resets(|| timer.sleep(DELAY), |sleep, instant| sleep.get_mut().reset(instant)),
             ])
         }),
-        ("tokio::time::timeout", |threads, calls| Ok(of_tokio(threads, calls, Builder::enable_time))),
+        ("tokio::time::timeout", |threads, calls| of_tokio(threads, calls, Builder::enable_time)),
         #[cfg(tokio_unstable)]
-        ("tokio's alternative timer", |threads, calls| Ok(of_tokio(threads, calls, Builder::enable_alt_timer))),
+        ("tokio's alternative timer", |threads, calls| of_tokio(threads, calls, Builder::enable_alt_timer)),
         // It has no reset.
         ("pingora-timeout", |threads, calls| {
             let run = Run { threads, calls, configure: Builder::enable_time };
@@ -70,13 +70,13 @@ pub(super) static W18: Workload = Workload {
 
 const DELAY: Duration = Duration::from_secs(10);
 
-fn of_tokio(threads: u64, calls: u64, configure: Configure) -> Vec<f64> {
+fn of_tokio(threads: u64, calls: u64, configure: Configure) -> Result<Vec<f64>, String> {
     let run = Run { threads, calls, configure };
-    vec![
+    Ok(vec![
         calls!(run => tokio::time::timeout(DELAY, black_box(ready(1)))),
         calls!(run => tokio::time::timeout(DELAY, pending_once())),
         run.resets(|| tokio::time::sleep(DELAY), |sleep, instant| sleep.reset(instant.into())),
-    ]
+    ])
 }
 
 /// Pending at its first poll, and ready at the next, for which it asks.

@@ -16,32 +16,33 @@ const LATEST: u64 = 30 * SECOND;
 const OPERATIONS_EACH: usize = 4;
 
 /// A queue with the keys of its timers.
-struct One<Q: Queue> {
-    queue: Q,
-    keys: [Q::Key; TIMERS_EACH],
-}
+type One<Q> = (Q, [<Q as Queue>::Key; TIMERS_EACH]);
 
 /// Weighs what is on the heap for a queue at the end, its own struct included. The keys are the caller's.
 pub(super) fn measure<Q: Queue>(n: usize) -> Measured {
     let order = XorShift64Star::new().permutation(n as u32);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
-    let (all, bytes) = weigh(|| {
-        let mut all = Vec::with_capacity(n);
-        all.extend((0..n as u32).map(One::<Q>::new));
+    let (_all, bytes) = weigh(|| {
+        let mut all: Vec<One<Q>> = Vec::with_capacity(n);
+        all.extend((0..n as u32).map(|at| {
+            let mut queue = Q::new(0);
+            let keys = std::array::from_fn(|timer| queue.schedule(later(0, at, timer), timer as u32));
+            (queue, keys)
+        }));
         timed(&mut elapsed, || use_all(&mut all, &order, &mut answer));
         all
     });
     let keys = size_of::<[Q::Key; TIMERS_EACH]>() as f64;
     // What fires is scheduled again.
     let operations = OPERATIONS_EACH * SECONDS as usize * n + answer.count as usize;
-    Ok((answer, vec![bytes as f64 / all.len() as f64 - keys, ns_each(elapsed, operations)]))
+    Ok((answer, vec![bytes as f64 / n as f64 - keys, ns_each(elapsed, operations)]))
 }
 
 #[inline(never)]
 fn use_all<Q: Queue>(all: &mut [One<Q>], order: &[u32], answer: &mut Answer) {
     for second in 1..=SECONDS {
         for &at in order {
-            all[at as usize].use_for_a_second(second, at, answer);
+            use_for_a_second(&mut all[at as usize], second, at, answer);
         }
     }
 }
@@ -57,31 +58,21 @@ fn later(second: u64, queue: u32, timer: usize) -> u64 {
     second * SECOND + 1 + drawn(second, queue, timer, LATEST)
 }
 
-impl<Q: Queue> One<Q> {
-    fn new(at: u32) -> Self {
-        let mut queue = Q::new(0);
-        let keys = std::array::from_fn(|timer| queue.schedule(later(0, at, timer), timer as u32));
-        Self { queue, keys }
+fn use_for_a_second<Q: Queue>((queue, keys): &mut One<Q>, second: u64, at: u32, answer: &mut Answer) {
+    let (mut fired, mut count) = ([(0, 0); TIMERS_EACH], 0);
+    queue.advance(second * SECOND, |deadline, value| {
+        fired[count] = (deadline, value);
+        count += 1;
+    });
+    answer.begin();
+    for &(deadline, timer) in &fired[..count] {
+        answer.fire((u64::from(at) << 8) | second, deadline, timer);
+        keys[timer as usize] = queue.schedule(later(second, at, timer as usize), timer);
     }
-
-    fn use_for_a_second(&mut self, second: u64, at: u32, answer: &mut Answer) {
-        let Self { queue, keys } = self;
-        let mut fired = [(0, 0); TIMERS_EACH];
-        let mut count = 0;
-        queue.advance(second * SECOND, |deadline, value| {
-            fired[count] = (deadline, value);
-            count += 1;
-        });
-        answer.begin();
-        for &(deadline, timer) in &fired[..count] {
-            answer.fire((u64::from(at) << 8) | second, deadline, timer);
-            keys[timer as usize] = queue.schedule(later(second, at, timer as usize), timer);
-        }
-        let put_off = drawn(second, at, TIMERS_EACH, TIMERS_EACH as u64) as usize;
-        let ended = TIMERS_EACH - 1 - put_off;
-        let was_live = queue.reschedule(&mut keys[put_off], later(second, at, put_off));
-        answer.give(u64::from(was_live));
-        answer.give(queue.cancel(keys[ended]).map_or(u64::MAX - 1, u64::from));
-        keys[ended] = queue.schedule(later(second, at, ended), ended as u32);
-    }
+    let postponed = drawn(second, at, TIMERS_EACH, TIMERS_EACH as u64) as usize;
+    let ended = TIMERS_EACH - 1 - postponed;
+    let was_live = queue.reschedule(&mut keys[postponed], later(second, at, postponed));
+    answer.give(u64::from(was_live));
+    answer.give(queue.cancel(keys[ended]).map_or(u64::MAX - 1, u64::from));
+    keys[ended] = queue.schedule(later(second, at, ended), ended as u32);
 }

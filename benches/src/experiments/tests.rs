@@ -64,8 +64,7 @@ impl<const FAULT: u8> Queue for Faulty<FAULT> {
 fn is_caught<const FAULT: u8>(kind: Kind) -> bool {
     let mut known = Parts::default();
     [Subject::of::<Same<BTreeQueue<u32>>>(), Subject::of::<Same<Faulty<FAULT>>>()].iter().any(|subject| {
-        let parts = (subject.measure)(kind, N, &mut Vec::new());
-        parts.and_then(|parts| agree(&mut known, &parts.unwrap_or_default())).is_err()
+        (subject.measure)(kind, N).and_then(|told| agree(&mut known, &told.unwrap_or_default().0)).is_err()
     })
 }
 
@@ -101,9 +100,8 @@ fn right_answers_agree_and_have_figures() {
             Subject::of::<Same<Applied<TtlQueue<u32>>>>(),
             Subject::of::<Same<Applied<TwoSets>>>(),
         ] {
-            let mut samples = Vec::new();
             // Of the textbook's wheel and of TTLs the earliest cannot be evicted.
-            let Some(parts) = (subject.measure)(kind, N, &mut samples).unwrap() else { continue };
+            let Some((parts, samples)) = (subject.measure)(kind, N).unwrap() else { continue };
             agree(&mut known, &parts).unwrap();
             let has = |figure: &&Figure| !figure.is_beyond(subject.lacks);
             assert_eq!(samples.len(), kind.figures().iter().filter(has).count(), "{} in {kind:?}", subject.name);

@@ -5,7 +5,6 @@
 //! does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines are
 //! handed over as instants: from durations the queue would read the clock.
 
-use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,30 +42,20 @@ impl Wake for Woken {
 }
 
 thread_local! {
-    static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
-}
-
-/// The runtime of this thread, which stays entered: entering it for every operation would be charged to the queue.
-fn runtime() -> &'static Runtime {
-    RUNTIME.get().unwrap_or_else(|| {
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime without I/O asks nothing of the system");
-        let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+    /// The runtime of this thread, which stays entered: entering it for every operation would be charged to the queue.
+    static RUNTIME: &'static Runtime = {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime: &Runtime = Box::leak(Box::new(runtime.expect("a runtime without I/O asks nothing of the system")));
         mem::forget(runtime.enter());
-        RUNTIME.set(Some(runtime));
         runtime
-    })
+    };
 }
 
 impl<const TICK_NS: u64> Delays<TICK_NS> {
     /// Lets so many ticks pass, and the runtime notice.
     #[inline]
     fn pass(&self, ticks: u64) {
-        let elapsed = Duration::from_millis(ticks);
-        self.runtime.block_on(tokio::time::advance(elapsed));
+        self.runtime.block_on(tokio::time::advance(Duration::from_millis(ticks)));
     }
 
     #[inline]
@@ -81,17 +70,9 @@ impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const LACKS: &'static [Need] = &[SingleCalls, First, Budget, Horizon];
     type Key = Key;
 
-    fn new(now: u64) -> Self {
-        let mut queue = Self {
-            runtime: runtime(),
-            origin: Instant::now(),
-            now: 0,
-            turns: 0,
-            woken: Arc::default(),
-            queue: DelayQueue::new(),
-        };
-        queue.advance(now, |_, _| ());
-        queue
+    fn new(_now: u64) -> Self {
+        let (runtime, queue) = (RUNTIME.with(|runtime| *runtime), DelayQueue::new());
+        Self { runtime, origin: Instant::now(), now: 0, turns: 0, woken: Arc::default(), queue }
     }
 
     #[inline]
@@ -121,9 +102,7 @@ impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
 
     fn clock_cost(&mut self) -> Duration {
         let start = time::Instant::now();
-        for _ in 0..mem::take(&mut self.turns) {
-            self.pass(0);
-        }
+        (0..mem::take(&mut self.turns)).for_each(|_| self.pass(0));
         start.elapsed()
     }
 

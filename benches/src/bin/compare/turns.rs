@@ -4,16 +4,13 @@ use std::hint::black_box;
 use std::process::{Command, Stdio};
 
 use timer_wheel_bench::answer::{self, Parts};
-use timer_wheel_bench::experiments::Kind;
+use timer_wheel_bench::experiments::{Kind, Outcome};
 use timer_wheel_bench::figure::Figure;
 use timer_wheel_bench::results::{Row, Spread};
 use timer_wheel_bench::subject::Subject;
 use timer_wheel_bench::workload::XorShift64Star;
 
 use crate::Options;
-
-/// What a child prints: what was measured, and the answer.
-type Told = (Vec<f64>, Option<Parts>);
 
 /// Measures every subject in every round.
 pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row>, String> {
@@ -24,8 +21,8 @@ pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row
     let mut rows = take_turns(options.rounds(n), n as u64, kind.figures(), &names, |turn| {
         let subject = subjects[turn];
         let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
-        let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
-        answer::agree(&mut known, &parts.unwrap_or_default()).map_err(wrong)?;
+        let (parts, samples) = told(kind, n, subject).map_err(wrong)?.unwrap_or_default();
+        answer::agree(&mut known, &parts).map_err(wrong)?;
         // It is a fault to lack a figure without a reason, or to have both.
         match samples.len() == kind.figures().iter().filter(|figure| !figure.is_beyond(subject.lacks)).count() {
             true => Ok(samples),
@@ -36,17 +33,15 @@ pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row
     Ok(rows)
 }
 
-fn measure(kind: Kind, n: usize, subject: &Subject) -> Result<Told, String> {
+fn measure(kind: Kind, n: usize, subject: &Subject) -> Outcome {
     // Lets the allocator put together what the last subject left in pieces. A queue of a million small boxes leaves as many
     // free chunks behind, and glibc merges them when next asked for a large block: the next subject would pay for that.
     drop(black_box(Vec::<u8>::with_capacity(1 << 20)));
-    let mut samples = Vec::new();
-    let parts = (subject.measure)(kind, n, &mut samples)?;
-    Ok((samples, parts))
+    (subject.measure)(kind, n)
 }
 
 /// Measures a subject in a process of its own: what other subjects have left of the memory does not show in it.
-fn in_a_child(kind: Kind, n: usize, subject: &Subject) -> Result<Told, String> {
+fn in_a_child(kind: Kind, n: usize, subject: &Subject) -> Outcome {
     let failed = |error: &dyn ToString| format!("its process: {}", error.to_string());
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let output = Command::new(program)

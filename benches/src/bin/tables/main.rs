@@ -1,9 +1,9 @@
-//! `tables`: makes every table and every chart of figures in the README and the documents from the results files.
+//! `tables`: makes every table of figures in the README and the documents from the results files.
 //!
 //! A document says what it wants, and the table stands below:
 //!
 //! ```text
-//! <!-- results: compare; W1a, W16 p99 of cancels; 10000 1000000; wheel, textbook -->
+//! <!-- results: compare; W1a, W10 longest; 10000 1000000; wheel, textbook -->
 //! ...
 //! <!-- end -->
 //! ```
@@ -11,16 +11,11 @@
 //! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the sizes; the
 //! subjects, the one that the others are held against first. `btree+slab=a set` gives a figure or a subject another name.
 //! What is left out is all there is. Files alone, with commas between, give a line each that says where their figures come
-//! from. A chart is a picture beside the document, with the same query after its name:
-//!
-//! ```text
-//! <!-- chart: one_ttl.svg; lanes; W19 full life, W19 eviction; ; wheel, lane, textbook -->
-//! ```
+//! from.
 //!
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them asks
 //! for. With `--check` it writes nothing, and fails if anything is not as it would write it.
 
-mod chart;
 mod table;
 
 use std::collections::BTreeMap;
@@ -32,7 +27,6 @@ use std::process::ExitCode;
 use timer_wheel_bench::results::{self, Results};
 
 const MARKER: &str = "<!-- results: ";
-const CHART: &str = "<!-- chart: ";
 const END: &str = "<!-- end -->";
 
 /// By the names of their files.
@@ -66,12 +60,9 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
         all.insert(stem.into_owned(), Results::read(&path).map_err(|error| told(&path, error))?);
     }
     let (mut wanted, mut asked): (Vec<(PathBuf, String)>, _) = (Vec::new(), Asked::new());
-    let documents = [vec![root.join("README.md")], files(&root.join("docs"), "md")?].concat();
-    for path in documents {
+    for path in [vec![root.join("README.md")], files(&root.join("docs"), "md")?].concat() {
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
         let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
-        let charts = draw(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
-        wanted.extend(charts.into_iter().map(|(name, chart)| (path.with_file_name(name), chart)));
         wanted.push((path, filled));
     }
     for (file, mut results) in all {
@@ -118,65 +109,44 @@ fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String, Strin
     Ok(filled)
 }
 
-/// The charts that a document asks for, by the names of their files. Adds what it asks for.
-fn draw<'a>(text: &'a str, all: &AllResults, asked: &mut Asked) -> Result<Vec<(&'a str, String)>, String> {
-    let queries = text.lines().filter_map(|line| line.strip_prefix(CHART)?.strip_suffix(" -->"));
-    let drawn = queries.map(|query| {
-        let (name, query) = query.split_once(';').ok_or_else(|| format!("'{query}' has no name of a file"))?;
-        Ok((name, chart::draw(&table::find(query, all, asked)?)?))
-    });
-    drawn.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use timer_wheel_bench::results::{Counts, Row, Spread};
 
     use super::*;
 
-    fn results() -> AllResults {
+    fn filled(text: &str, asked: &mut Asked) -> Result<String, String> {
         let rows = [10, 1_000_000].map(|n| {
             let subjects =
                 [("wheel", 2.0), ("heap", 5.0)].map(|(name, ns)| (name.to_owned(), Spread::of([1.0, ns, 9.0])));
             let (figure, unit) = ("W1a schedule".to_owned(), "ns".to_owned());
             Row { figure, n, unit, counts: Counts::Median, subjects: subjects.to_vec() }
         });
-        AllResults::from([("compare".to_owned(), Results { rows: rows.to_vec(), ..Results::default() })])
-    }
-
-    fn filled(text: &str) -> Result<String, String> {
-        fill(text, &results(), &mut Asked::new())
+        let results = Results { rows: rows.to_vec(), ..Results::default() };
+        fill(text, &AllResults::from([("compare".to_owned(), results)]), asked)
     }
 
     #[test]
     fn table_takes_the_place_of_the_one_before() {
         let text = "a\n<!-- results: compare; W1a=a schedule; 10; wheel=ours, heap -->\nold\n<!-- end -->\nb\n";
         let mut asked = Asked::new();
-        let filled_text = fill(text, &results(), &mut asked).unwrap();
+        let filled_text = filled(text, &mut asked).unwrap();
         let table = "| | `ours` | `heap` |\n|---|---|---|\n| a schedule | **2.00 ns** | 5.00 ns (2.5 x) |\n";
         assert_eq!(filled_text, text.replace("old\n", table));
-        assert_eq!(filled(&filled_text).unwrap(), filled_text);
         assert_eq!(asked, [("compare".to_owned(), "W1a schedule".to_owned(), 10)]);
-        let sizes = filled("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n").unwrap();
+        assert_eq!(filled(&filled_text, &mut asked).unwrap(), filled_text);
+        let sizes = filled("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n", &mut asked).unwrap();
         assert!(sizes.contains("| W1a schedule | 1,000,000 | **5.00 ns** | 2.00 ns (0.40 x) |"), "{sizes}");
-    }
-
-    #[test]
-    fn chart_has_a_line_and_its_points_for_each_subject() {
-        let text = "<!-- chart: a.svg; compare; W1a=a schedule; ; wheel=ours, heap -->\n";
-        let mut asked = Asked::new();
-        let [(name, svg)] = &draw(text, &results(), &mut asked).unwrap()[..] else { panic!("there is one") };
-        assert_eq!((*name, asked.len()), ("a.svg", 2));
-        let circles = svg.matches("<circle").count();
-        assert_eq!((circles, svg.contains("ours"), svg.contains("\n\n")), (4 + 2, true, false), "2 in the legend");
-        assert!(draw("<!-- chart: a.svg -->\n", &results(), &mut asked).is_err());
     }
 
     #[test]
     fn query_without_an_answer_is_refused() {
         for query in ["none", "compare; W9", "compare; W1a; 7", "compare; W1a; 10; sundial"] {
-            assert!(filled(&format!("<!-- results: {query} -->\n<!-- end -->\n")).is_err(), "{query}");
+            assert!(
+                filled(&format!("<!-- results: {query} -->\n<!-- end -->\n"), &mut Asked::new()).is_err(),
+                "{query}"
+            );
         }
-        assert!(filled("<!-- results: compare; W1a -->\n").is_err());
+        assert!(filled("<!-- results: compare; W1a -->\n", &mut Asked::new()).is_err());
     }
 }

@@ -5,20 +5,16 @@ use timer_wheel_bench::results::{Results, Row};
 
 use crate::{AllResults, Asked};
 
-/// A name in the results, and what it is called in the document: `btree+slab=BTreeSet and slab`.
-pub(crate) type Name<'a> = (&'a str, &'a str);
-
-/// What a query asks for.
-pub(crate) struct Answer<'a> {
-    /// With what the document calls their figures.
-    pub(crate) rows: Vec<(&'a str, &'a Row)>,
-    pub(crate) subjects: Vec<Name<'a>>,
-}
+/// What a query asks for: rows with what the document calls their figures, and subjects with what it calls these.
+type Found<'a> = (Vec<(&'a str, &'a Row)>, Vec<(&'a str, &'a str)>);
 
 /// The table that answers a query, or for files alone where their figures come from. Adds what is asked for.
 pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
     if query.contains(';') {
-        return Ok(table(&find(query, all, asked)?));
+        let (rows, subjects) = find(query, all)?;
+        let file = query.split(';').next().unwrap_or_default();
+        asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
+        return Ok(table(&rows, &subjects));
     }
     query.split(',').map(str::trim).map(|file| Ok(source(file, results(file, all)?))).collect()
 }
@@ -27,13 +23,13 @@ fn results<'a>(file: &str, all: &'a AllResults) -> Result<&'a Results, String> {
     all.get(file).ok_or_else(|| format!("no results of '{file}'"))
 }
 
-/// The rows and the subjects that a query asks for. Adds them to what is asked for.
-pub(crate) fn find<'a>(query: &'a str, all: &'a AllResults, asked: &mut Asked) -> Result<Answer<'a>, String> {
+/// The rows and the subjects that a query asks for.
+fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>, String> {
     let mut parts = query.split(';').map(str::trim);
     let file = parts.next().unwrap_or_default();
     let mut names = |separator| {
         let names = parts.next().unwrap_or_default().split(separator).map(str::trim).filter(|it| !it.is_empty());
-        names.map(|it| it.split_once('=').unwrap_or((it, it))).collect::<Vec<Name<'_>>>()
+        names.map(|it| it.split_once('=').unwrap_or((it, it))).collect::<Vec<_>>()
     };
     let (mut figures, sizes, mut subjects) = (names(','), names(' '), names(','));
     if figures.is_empty() {
@@ -61,11 +57,10 @@ pub(crate) fn find<'a>(query: &'a str, all: &'a AllResults, asked: &mut Asked) -
             }
         }
     }
-    asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
-    Ok(Answer { rows, subjects })
+    Ok((rows, subjects))
 }
 
-fn table(Answer { rows, subjects }: &Answer<'_>) -> String {
+fn table(rows: &[(&str, &Row)], subjects: &[(&str, &str)]) -> String {
     let has_sizes = rows.iter().any(|(_, row)| row.n != rows[0].1.n);
     let labels: Vec<&str> = subjects.iter().map(|(_, label)| *label).collect();
     let mut table = format!("| |{} `{}` |\n|", if has_sizes { " n |" } else { "" }, labels.join("` | `"));
@@ -103,7 +98,7 @@ fn source(file: &str, of: &Results) -> String {
 }
 
 /// A value in a unit that keeps it short.
-pub(crate) fn human(value: f64, unit: &str) -> String {
+fn human(value: f64, unit: &str) -> String {
     let (factor, unit) = match unit {
         "ns" if value >= 1e9 => (1e-9, "s"),
         "ns" if value >= 1e6 => (1e-6, "ms"),
