@@ -13,52 +13,33 @@ pub fn timed<R>(elapsed: &mut Duration, work: impl FnOnce() -> R) -> R {
     result
 }
 
-pub trait Clock: Copy {
-    fn read() -> Self;
-
-    fn since(self, earlier: Self) -> Duration;
-}
-
-/// All that happens meanwhile counts.
-impl Clock for Instant {
-    #[inline]
-    fn read() -> Self {
-        Self::now()
-    }
-
-    #[inline]
-    fn since(self, earlier: Self) -> Duration {
-        self - earlier
-    }
-}
-
-/// Only what this thread does counts. A reading takes some ten times as long.
-impl Clock for ThreadTime {
-    #[inline]
-    fn read() -> Self {
-        Self::now()
-    }
-
-    #[inline]
-    fn since(self, earlier: Self) -> Duration {
-        self.duration_since(earlier)
-    }
-}
-
 /// The time of every call of an experiment, which may be run several times over.
 ///
 /// The longest of millions of calls is, on a shared machine, the one during which something else ran. The calls of a run
 /// are the same each time, so each call counts at its fastest: the *calm* times.
-pub struct Calls<C> {
-    last: C,
+pub struct Calls {
+    read: fn(Instant) -> Duration,
+    origin: Instant,
+    last: Duration,
     at: usize,
     ns: Vec<u32>,
 }
 
-impl<C: Clock> Calls<C> {
+impl Calls {
     /// Room for so many calls, in memory that has been touched before the clock starts.
-    pub fn with_capacity(most_calls: usize) -> Self {
-        Self { last: C::read(), at: 0, ns: vec![u32::MAX; most_calls] }
+    fn new(read: fn(Instant) -> Duration, most_calls: usize) -> Self {
+        let origin = Instant::now();
+        Self { read, origin, last: read(origin), at: 0, ns: vec![u32::MAX; most_calls] }
+    }
+
+    /// All that happens meanwhile counts.
+    pub fn on_the_wall(most_calls: usize) -> Self {
+        Self::new(|origin| origin.elapsed(), most_calls)
+    }
+
+    /// Only what this thread does counts. A reading takes some ten times as long.
+    pub fn of_the_thread(most_calls: usize) -> Self {
+        Self::new(|_| ThreadTime::now().as_duration(), most_calls)
     }
 
     pub fn start_run(&mut self) {
@@ -69,14 +50,14 @@ impl<C: Clock> Calls<C> {
     /// Leaves out what went by since the end of the last call.
     #[inline]
     pub fn start_call(&mut self) {
-        self.last = C::read();
+        self.last = (self.read)(self.origin);
     }
 
     /// Notes the end of a call, which is the start of the next: one reading of the clock a call.
     #[inline]
     pub fn end_call(&mut self) {
-        let now = C::read();
-        self.note(u32::try_from(now.since(self.last).as_nanos()).unwrap_or(u32::MAX));
+        let now = (self.read)(self.origin);
+        self.note(u32::try_from((now - self.last).as_nanos()).unwrap_or(u32::MAX));
         self.last = now;
     }
 
@@ -98,7 +79,7 @@ mod tests {
 
     #[test]
     fn longest_call_takes_each_at_its_fastest() {
-        let mut calls = Calls::<Instant>::with_capacity(3);
+        let mut calls = Calls::on_the_wall(3);
         for run in [[5, 900, 7], [800, 6, 3]] {
             calls.start_run();
             run.into_iter().for_each(|ns| calls.note(ns));

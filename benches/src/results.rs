@@ -170,8 +170,8 @@ pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let plural = if cores == 1 { "" } else { "s" };
     let compiler = said("rustc", &["--version"]);
-    let compiler: Vec<&str> = compiler.split(' ').take(2).collect();
-    format!("{model}, {cores} core{plural}, {}", compiler.join(" "))
+    let compiler = compiler.split(" (").next().unwrap_or_default();
+    format!("{model}, {cores} core{plural}, {compiler}")
 }
 
 /// What a program prints, or that nobody knows.

@@ -4,7 +4,7 @@
 //! Size and span of W9 are those of `TimerWheelBenchmark` in Caffeine's repository; there time goes back before every expiry,
 //! here it runs on until all have fired.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use timer_wheel::{Budget, Geometry, Micros};
 
@@ -90,7 +90,7 @@ pub(super) fn budgeted<Q: Queue>(n: usize) -> Measured {
     let deadlines = XorShift64Star::new().uniform(n, 0, HOUR);
     let steps = HOUR.div_ceil(STEP);
     let most_extra = (n * MOST_UNITS_A_TIMER).div_ceil(BUDGET);
-    let mut calls = Calls::<Instant>::with_capacity(steps as usize + most_extra);
+    let mut calls = Calls::on_the_wall(steps as usize + most_extra);
     let mut answer = Answer::default();
     for _ in 0..RUNS {
         let (mut queue, mut extra): (Q, _) = (filled(&deadlines), 0);

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use cpu_time::ThreadTime;
-
 use super::Measured;
 use crate::answer::Answer;
 use crate::clock::{Calls, timed};
@@ -35,7 +33,7 @@ pub(super) fn measure<Q: Queue>(n: usize) -> Measured {
     drop((queue, keys));
 
     let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
-    let mut calls = Calls::<ThreadTime>::with_capacity(steps);
+    let mut calls = Calls::of_the_thread(steps);
     answer.begin();
     use_steadily(&mut queue, &mut keys, &touched, &mut answer, |queue, now, fired| {
         calls.start_call();

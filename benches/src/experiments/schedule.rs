@@ -4,8 +4,6 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use cpu_time::ThreadTime;
-
 use super::{Measured, Tally, ns_each, passes, room_for_keys};
 use crate::answer::Answer;
 use crate::clock::{Calls, timed};
@@ -65,7 +63,7 @@ pub(super) fn peak<Q: Queue>(n: usize) -> Measured {
     let deadlines = random.uniform(n, MILLISECOND, HOUR);
     let order = random.permutation(n as u32);
     let mut answer = Answer::default();
-    let mut calls = Calls::<ThreadTime>::with_capacity(n);
+    let mut calls = Calls::of_the_thread(n);
     let mut keys = room_for_keys::<Q>(n);
     let mut queue = Q::new(0);
     calls.start_run();
@@ -81,7 +79,7 @@ pub(super) fn peak<Q: Queue>(n: usize) -> Measured {
     let first = if Q::has(Need::First) { queue.pop_expired(CROWD + CROWDED) } else { None };
     let order = random.permutation(crowd.len() as u32);
     let in_order = in_order_of(&order, &keys);
-    let mut calls = Calls::<ThreadTime>::with_capacity(n);
+    let mut calls = Calls::of_the_thread(n);
     let mut gone = cancel_all(&mut queue, &in_order, || calls.end_call());
     if let Some((_, first)) = first {
         samples.push(calls.longest_ns());
