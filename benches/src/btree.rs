@@ -1,8 +1,8 @@
 //! Exact queues made of an ordered tree: what one writes without a wheel. Every operation is O(log n).
 //!
-//! [`BTreeQueue`] is obviously right, and keeps what the wheel promises. [`LeanBTreeQueue`] leaves out what it can while it
-//! still offers handle, value and cancellation, which makes it the yardstick for time. [`SplitMap`] fires what is due all at
-//! once.
+//! [`BTreeQueue`] is obviously right, and keeps what the wheel promises. [`LeanBTreeQueue`] leaves out what it can
+//! while it still offers handle, value and cancellation, which makes it the yardstick for time. [`SplitMap`] fires what
+//! is due all at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ pub struct BTreeQueue<T, const SPLITS: bool = false> {
     timers: BTreeMap<(u64, u64), T>,
 }
 
-/// The same, emptied with `split_off`, as runtimes do it: what is due is cut off as a tree of its own, and walked. It is
-/// measured for that alone.
+/// The same, emptied with `split_off`, as runtimes do it: what is due is cut off as a tree of its own, and walked. It
+/// is measured for that alone.
 pub type SplitMap = BTreeQueue<u32, true>;
 
 impl<T, const SPLITS: bool> Queue<T> for BTreeQueue<T, SPLITS> {
@@ -91,7 +91,8 @@ impl<T, const SPLITS: bool> Queue<T> for BTreeQueue<T, SPLITS> {
 /// A queue of timers in order of deadline, and of slot among equals. A key is a timer's deadline and slot.
 ///
 /// Against [`BTreeQueue`] it gives up two things for speed: first come first served among equals, and
-/// the certain refusal of stale keys: a timer that took the same slot for the same nanosecond is mistaken for the one before.
+/// the certain refusal of stale keys: a timer that took the same slot for the same nanosecond is mistaken for the one
+/// before.
 #[derive(Debug)]
 pub struct LeanBTreeQueue<T> {
     order: BTreeSet<(u64, u32)>,

@@ -15,8 +15,8 @@ pub fn timed<R>(elapsed: &mut Duration, work: impl FnOnce() -> R) -> R {
 
 /// The time of every call of an experiment, which may be run several times over.
 ///
-/// The longest of millions of calls is, on a shared machine, the one during which something else ran. The calls of a run
-/// are the same each time, so each call counts at its fastest: the *calm* times.
+/// The longest of millions of calls is, on a shared machine, the one during which something else ran. The calls of a
+/// run are the same each time, so each call counts at its fastest: the *calm* times.
 pub struct Calls {
     read: fn(Instant) -> Duration,
     origin: Instant,

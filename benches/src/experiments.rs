@@ -21,8 +21,8 @@ use crate::queue::Queue;
 
 pub use one_ttl::TTL;
 
-/// An answer that is the same for every queue that is right, and a number for each figure, as far as the queue has them;
-/// or the fault of a queue that is wrong by itself.
+/// An answer that is the same for every queue that is right, and a number for each figure, as far as the queue has
+/// them; or the fault of a queue that is wrong by itself.
 type Measured = Result<(Answer, Vec<f64>), String>;
 
 /// The same, with what the queue promises of its answer, or nothing of a queue that lacks what all figures need.

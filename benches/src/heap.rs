@@ -7,8 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Live bytes, as against when the weighing began. Without a destructor and made at compile time, so that it can be used
-    /// at any time in the life of a thread.
+    /// Live bytes, as against when the weighing began. Without a destructor and made at compile time, so that it can be
+    /// used at any time in the life of a thread.
     static WEIGHT: Cell<Option<isize>> = const { Cell::new(None) };
 }
 

@@ -3,12 +3,12 @@
 //! * [`queue`]: the trait by which all queues are driven.
 //! * [`textbook`], [`btree`]: a hierarchical wheel as it is usually built, and ordered trees.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
-//! * `rivals`, `experiments`, `drivers`: the queues of others, the workloads of queues and of timers with a thread, behind
-//!   the feature `compare`.
+//! * `rivals`, `experiments`, `drivers`: the queues of others, the workloads of queues and of timers with a thread,
+//!   behind the feature `compare`.
 //! * `results`: the form in which a program writes what it has measured, behind the feature `results`.
 //!
-//! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and compare the
-//! answers. The program `compare` measures them side by side:
+//! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
+//! compare the answers. The program `compare` measures them side by side:
 //! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 
 #[cfg(feature = "compare")]

@@ -5,9 +5,9 @@
 //! occupancy bitmaps skip the empty buckets, whatever the jump. Cancelling and rescheduling unlink in O(1). A cascade
 //! follows the list and links each node anew, which on a large wheel is a chain of cache misses: the weakness on show.
 //!
-//! Unlike most such wheels it is exact. The bucket of the current tick is sorted before it is popped. The sort is stable
-//! and compares deadlines only: two timers with one deadline are always on the same list, in the order in which they
-//! were last scheduled.
+//! Unlike most such wheels it is exact. The bucket of the current tick is sorted before it is popped. The sort is
+//! stable and compares deadlines only: two timers with one deadline are always on the same list, in the order in which
+//! they were last scheduled.
 //!
 //! A tick is read as a number with one digit a level. A timer belongs to the level of the highest digit in which its
 //! tick differs from the current one, in the bucket which that digit names. So every occupied bucket lies ahead of the
@@ -49,8 +49,8 @@ struct Node<T> {
 /// Buckets are numbered in the order in which they fall due: those of the levels, the overflow bucket, the due bucket.
 ///
 /// Invariant: the lists are rings, each through exactly one sentinel, and every timer is on one.
-/// Invariant: a bucket's bit is set exactly while its list is not empty, and a bit of the summary while the word of that
-/// number is not zero; the due bucket, which is not ahead, has no bit.
+/// Invariant: a bucket's bit is set exactly while its list is not empty, and a bit of the summary while the word of
+/// that number is not zero; the due bucket, which is not ahead, has no bit.
 /// Invariant: no timer outside the due bucket is due before the end of the current tick.
 /// Invariant: while `due_is_sorted`, the due bucket is in order of deadline, first come first.
 #[derive(Debug)]
@@ -189,7 +189,8 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         self.nodes.get(key.node as usize).filter(|node| node.stamp == key.stamp)
     }
 
-    /// The bucket for a deadline, marked as occupied by it. The due bucket stays sorted if the newcomer is not before its last.
+    /// The bucket for a deadline, marked as occupied by it. The due bucket stays sorted if the newcomer is not before
+    /// its last.
     #[inline]
     fn bucket_for(&mut self, deadline: u64) -> u32 {
         let tick = deadline >> G::TICK_BITS;
@@ -221,8 +222,9 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         }
     }
 
-    /// The first tick of an occupied bucket, in the lap of the current tick. For the overflow bucket it is that of the first
-    /// rotation that has a timer, as with every level empty the others can be skipped, if the next rotation starts in time.
+    /// The first tick of an occupied bucket, in the lap of the current tick. For the overflow bucket it is that of the
+    /// first rotation that has a timer, as with every level empty the others can be skipped, if the next rotation
+    /// starts in time.
     #[inline]
     fn first_tick(&self, bucket: u32, target_tick: u64) -> u64 {
         let Some(level) = (0..LEVELS).find(|level| bucket < Self::BASES[level + 1]) else {

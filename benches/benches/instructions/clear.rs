@@ -1,5 +1,5 @@
-//! The instructions of a `clear` and of a drop after a peak, for each timer that is live: slots that were in use once must
-//! not count. See `wheel.rs`.
+//! The instructions of a `clear` and of a drop after a peak, for each timer that is live: slots that were in use once
+//! must not count. See `wheel.rs`.
 
 mod counted;
 mod steady;

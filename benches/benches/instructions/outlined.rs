@@ -1,5 +1,5 @@
-//! The instructions of a `schedule` and a `cancel` that are not inlined, as in a program that calls them in several places;
-//! see `wheel.rs`.
+//! The instructions of a `schedule` and a `cancel` that are not inlined, as in a program that calls them in several
+//! places; see `wheel.rs`.
 
 mod counted;
 mod steady;

@@ -1,5 +1,5 @@
-//! W17: producers that schedule and cancel as fast as they can, with one driver for all or one each. *Lateness*: jobs that fire
-//! at a given rate and note how late they are.
+//! W17: producers that schedule and cancel as fast as they can, with one driver for all or one each. *Lateness*: jobs
+//! that fire at a given rate and note how late they are.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

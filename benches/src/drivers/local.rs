@@ -1,8 +1,8 @@
 //! W18-local: what sleeps and timeouts cost on one thread, while others wait.
 //!
-//! All subjects are polled by hand with the same waker, inside tokio's current-thread runtime, so that what is measured is
-//! the timer and not an executor. Expiring tells time on: a `TurnClock` and a `ManualClock` are set, the others wait for it
-//! outside of what is timed.
+//! All subjects are polled by hand with the same waker, inside tokio's current-thread runtime, so that what is measured
+//! is the timer and not an executor. Expiring tells time on: a `TurnClock` and a `ManualClock` are set, the others wait
+//! for it outside of what is timed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -17,7 +17,8 @@ use tokio::sync::Barrier;
 use super::Workload;
 use crate::figure::time;
 
-/// The time in ns of a call that is answered with `Ok(1)`, from a task on each thread. The task has a clone of the timer.
+/// The time in ns of a call that is answered with `Ok(1)`, from a task on each thread. The task has a clone of the
+/// timer.
 ///
 /// It is a macro because the call may borrow the timer, and the task has to be `Send`: no function can ask for both.
 macro_rules! calls {

@@ -1,5 +1,5 @@
-//! Timers that rarely fire. W3: cancel the oldest and schedule a new one, the shape of requests with a timeout. W4: postpone
-//! a random timer, the shape of a cache whose entries live while they are used.
+//! Timers that rarely fire. W3: cancel the oldest and schedule a new one, the shape of requests with a timeout. W4:
+//! postpone a random timer, the shape of a cache whose entries live while they are used.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! Queues that are emptied. W2: all within a minute, in steps of a tick. W6b: all within an hour, with a budget. W7: all at
-//! one nanosecond. W9: as Caffeine's own benchmark of its wheel. W14: each in another rotation. W22: bursts.
+//! Queues that are emptied. W2: all within a minute, in steps of a tick. W6b: all within an hour, with a budget. W7:
+//! all at one nanosecond. W9: as Caffeine's own benchmark of its wheel. W14: each in another rotation. W22: bursts.
 //!
-//! Size and span of W9 are those of `TimerWheelBenchmark` in Caffeine's repository; there time goes back before every expiry,
-//! here it runs on until all have fired.
+//! Size and span of W9 are those of `TimerWheelBenchmark` in Caffeine's repository; there time goes back before every
+//! expiry, here it runs on until all have fired.
 
 use std::time::Duration;
 
@@ -84,8 +84,8 @@ const BUDGET: usize = 256;
 /// A timer is moved down once a level and fires, and as many buckets may have to be opened for it.
 const MOST_UNITS_A_TIMER: usize = 12;
 
-/// Advances to each step in as many calls as the budget makes of it. A queue that has a backlog for longer than its budget
-/// explains is refused: it would be an endless row of calls.
+/// Advances to each step in as many calls as the budget makes of it. A queue that has a backlog for longer than its
+/// budget explains is refused: it would be an endless row of calls.
 pub(super) fn budgeted<Q: Queue>(n: usize) -> Measured {
     let deadlines = XorShift64Star::new().uniform(n, 0, HOUR);
     let steps = HOUR.div_ceil(STEP);
@@ -115,16 +115,16 @@ pub(super) fn budgeted<Q: Queue>(n: usize) -> Measured {
     Ok((answer, vec![calls.longest_ns()]))
 }
 
-/// The burst comes after the tick in which it is armed, and within a rotation of the finest level: no timer is moved on its
-/// way.
+/// The burst comes after the tick in which it is armed, and within a rotation of the finest level: no timer is moved on
+/// its way.
 const EARLIEST: u64 = 10 * MILLISECOND;
 const LATEST: u64 = EARLIEST + 4 * MILLISECOND;
 const ALL_DUE: u64 = LATEST.next_multiple_of(STEP);
 /// The fewest timers that are timed: a hundred alone would be over before the clock tells much.
 const FEWEST_TIMERS: usize = 200_000;
 
-/// Timers are armed in an empty queue, and one advance fires all of them. The queue is kept for the next burst, as a runtime
-/// keeps its own.
+/// Timers are armed in an empty queue, and one advance fires all of them. The queue is kept for the next burst, as a
+/// runtime keeps its own.
 pub(super) fn burst<Q: Queue>(n: usize) -> Measured {
     let mut deadlines = XorShift64Star::new().uniform(n, EARLIEST, LATEST);
     let mut keys = room_for_keys::<Q>(n);

@@ -1,5 +1,5 @@
-//! The earliest timer is taken, due or not. W11: hold, the classic of event queues: take the earliest event, schedule another
-//! after it. W13: a full cache evicts the earliest entry for each write, long before it is due.
+//! The earliest timer is taken, due or not. W11: hold, the classic of event queues: take the earliest event, schedule
+//! another after it. W13: a full cache evicts the earliest entry for each write, long before it is due.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub(super) fn hold<Q: Queue>(n: usize) -> Measured {
     Ok((answer, samples))
 }
 
-/// As nothing is ever scheduled before what was taken last, an exact queue gives its events in ascending order. Which of
-/// those of one deadline comes first is its own affair.
+/// As nothing is ever scheduled before what was taken last, an exact queue gives its events in ascending order. Which
+/// of those of one deadline comes first is its own affair.
 #[inline(never)]
 fn hold_each<Q: Queue>(queue: &mut Q, holds: usize, increments: &mut impl Iterator<Item = u64>, answer: &mut Answer) {
     for increment in increments.take(holds) {

@@ -1,5 +1,5 @@
-//! Queues that are filled. W1: schedule into an empty queue, cancel all in a random order, schedule again. W8: what is on
-//! the heap then. W15: the longest single calls.
+//! Queues that are filled. W1: schedule into an empty queue, cancel all in a random order, schedule again. W8: what is
+//! on the heap then. W15: the longest single calls.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -15,8 +15,8 @@ const STEP: u64 = MILLISECOND;
 const EACH_STEP: usize = 200;
 const FEWEST: usize = 400_000;
 
-/// The timeout of a request that begins at a time: one in a hundred is short. It does not depend on the order in which those
-/// begin that fire in one step.
+/// The timeout of a request that begins at a time: one in a hundred is short. It does not depend on the order in which
+/// those begin that fire in one step.
 fn timeout_of(now: u64, request: u32) -> u64 {
     let mut random = XorShift64Star::with_seed((now + u64::from(request)).wrapping_mul(SEED));
     match random.below(100) {

@@ -140,8 +140,8 @@ layer!(TtlQueue, u32, |key, _given| key, key, |entry| &entry);
 /// The design of Dongting's `TtlManager`, without its defects: two ordered sets and a map. Every operation is O(log n).
 ///
 /// One set holds the entries that wait for their deadline, the other those that are in flight, by when their answer is
-/// overdue. It keeps of an entry what the rules name (T1 in `docs/ttl.md`), and leaves out what is not measured: refused
-/// proposals, changes of role, snapshots.
+/// overdue. It keeps of an entry what the rules name (T1 in `docs/ttl.md`), and leaves out what is not measured:
+/// refused proposals, changes of role, snapshots.
 ///
 /// Invariant: each entry of the map is in one of the sets, where its place says.
 #[derive(Debug, Default)]

@@ -1,9 +1,9 @@
 //! `tokio_util::time::DelayQueue`, polled by hand on a paused clock.
 //!
-//! It keeps time in milliseconds; here one of them stands for a tick of the wheel it is compared with. It learns the time
-//! from the runtime's timers only, so the runtime has to be turned at every advance, which takes longer than the queue
-//! does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines are
-//! handed over as instants: from durations the queue would read the clock.
+//! It keeps time in milliseconds; here one of them stands for a tick of the wheel it is compared with. It learns the
+//! time from the runtime's timers only, so the runtime has to be turned at every advance, which takes longer than the
+//! queue does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines
+//! are handed over as instants: from durations the queue would read the clock.
 
 use std::mem;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `nexus-timer`: its wheel of any deadlines, which moves timers down as it polls, and its queue of timers with one timeout.
+//! `nexus-timer`: its wheel of any deadlines, which moves timers down as it polls, and its queue of timers with one
+//! timeout.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,11 @@ use crate::experiments::TTL;
 use crate::queue::Need::{self, Budget, Delays, First, Horizon};
 use crate::queue::{Order, Queue};
 
-/// One of the two, under its name, with a tick of so many nanoseconds. `$ahead` is by how much its clock is ahead of that of
-/// the measurement, `$poll` and `$reschedule` are its calls, the latter without a handle if the timer is gone.
+/// One of the two, under its name, with a tick of so many nanoseconds. `$ahead` is by how much its clock is ahead of
+/// that of the measurement, `$poll` and `$reschedule` are its calls, the latter without a handle if the timer is gone.
 macro_rules! nexus {
-    ($queue:ident of $timers:ident, $name:literal, $lacks:expr, $ahead:expr, $builder:expr, $poll:ident, $reschedule:expr) => {
+    ($queue:ident of $timers:ident, $name:literal, $lacks:expr, $ahead:expr,
+     $builder:expr, $poll:ident, $reschedule:expr) => {
         /// The timers, and their handles by value: these can neither be copied nor asked for their timer, so they lie
         /// where a program would keep them.
         pub struct $queue<const TICK_NS: u64> {
@@ -100,8 +102,8 @@ nexus!(
     Nexus of Wheel, "nexus-timer", &[First, Budget, Horizon], 0, WheelBuilder::default(), poll_and_rebalance,
     |wheel: &mut Wheel<u32>, handle, time| Some(wheel.reschedule(handle, time))
 );
-// It is told when a timer begins, not when it is due, and its own clock is ahead by as much, so that there is such a time for
-// every deadline. It has no reschedule, and says to cancel and schedule.
+// It is told when a timer begins, not when it is due, and its own clock is ahead by as much, so that there is such a
+// time for every deadline. It has no reschedule, and says to cancel and schedule.
 nexus!(
     NexusTimeouts of TimeoutQueue, "nexus-timeouts", &[Budget, Delays, First, Horizon], TTL,
     TimeoutQueueBuilder::new(Duration::from_nanos(TTL.next_multiple_of(TICK_NS))), poll,

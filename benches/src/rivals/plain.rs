@@ -1,4 +1,5 @@
-//! What takes no crate of timers: the standard library's heap, the buckets that runtimes write by hand, and a bare slab.
+//! What takes no crate of timers: the standard library's heap, the buckets that runtimes write by hand, and a bare
+//! slab.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -44,9 +45,9 @@ impl Queue for Heap {
     }
 }
 
-/// A wheel as runtimes write it: a bucket a tick for the next `BUCKETS` ticks, and above it a map of the ticks beyond, whose
-/// buckets are put into the wheel as they come into its reach. A timer is found by its place in its tick's bucket; one that
-/// is cancelled leaves a gap.
+/// A wheel as runtimes write it: a bucket a tick for the next `BUCKETS` ticks, and above it a map of the ticks beyond,
+/// whose buckets are put into the wheel as they come into its reach. A timer is found by its place in its tick's
+/// bucket; one that is cancelled leaves a gap.
 #[derive(Debug)]
 pub struct Handwritten<const TICK_NS: u64> {
     now: u64,

@@ -1,8 +1,8 @@
-//! Wheels that go a tick at a time and say how many may be skipped: `hierarchical_hash_wheel_timer`, in its variant whose
-//! timers can be cancelled, and `ora-timer`, which has its shape, with arrays that are kept, and no cancel.
+//! Wheels that go a tick at a time and say how many may be skipped: `hierarchical_hash_wheel_timer`, in its variant
+//! whose timers can be cancelled, and `ora-timer`, which has its shape, with arrays that are kept, and no cancel.
 //!
-//! The time unit is the caller's: a tick of the wheel that they are compared with. A deadline that has come is refused by
-//! them, and is moved to the next tick instead.
+//! The time unit is the caller's: a tick of the wheel that they are compared with. A deadline that has come is refused
+//! by them, and is moved to the next tick instead.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use super::{due_at, reached_by};
 use crate::queue::Need::{self, Budget, Cancel, First, Horizon, Move};
 use crate::queue::{Order, Queue};
 
-/// `hierarchical_hash_wheel_timer`, with a tick of so many nanoseconds. Its cheapest entry is an id in an `Rc`, here the
-/// value itself; the delay is handed over beside it rather than kept in it.
+/// `hierarchical_hash_wheel_timer`, with a tick of so many nanoseconds. Its cheapest entry is an id in an `Rc`, here
+/// the value itself; the delay is handed over beside it rather than kept in it.
 pub struct HashWheel<const TICK_NS: u64> {
     now: u64,
     wheel: QuadWheelWithOverflow<Entry>,

@@ -1,8 +1,8 @@
 //! `compare`: measures timer queues side by side, or timers with a thread, and holds ours to their goals.
 //!
-//! The subjects take turns within one process, round by round, on the same inputs, so that a noisy machine disturbs them
-//! alike; what counts is the ratio of the medians. Every answer is held against those of the other subjects: a difference
-//! is an error, not a figure.
+//! The subjects take turns within one process, round by round, on the same inputs, so that a noisy machine disturbs
+//! them alike; what counts is the ratio of the medians. Every answer is held against those of the other subjects: a
+//! difference is an error, not a figure.
 //!
 //! `schedule` and `cancel` of the wheels are measured out of line, as a program gets them that calls them in several
 //! places: see `OutOfLine`. What they take in line is counted in `benches/instructions`.
@@ -143,8 +143,8 @@ fn run(options: &Options) -> Result<(), String> {
     options.json.as_ref().map_or(Ok(()), |path| results.write(path))
 }
 
-/// A line a subject. The last column is the value that counts (the median, unless another is named) as a multiple of the
-/// first subject's.
+/// A line a subject. The last column is the value that counts (the median, unless another is named) as a multiple of
+/// the first subject's.
 fn table(row: &Row) -> String {
     let counts = if row.counts == Counts::Min { ", min" } else { "" };
     let title = format!("{} [{}{counts}] n = {}", row.figure, row.unit, row.n);

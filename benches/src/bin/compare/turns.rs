@@ -34,8 +34,9 @@ pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row
 }
 
 fn measure(kind: Kind, n: usize, subject: &Subject) -> Outcome {
-    // Lets the allocator put together what the last subject left in pieces. A queue of a million small boxes leaves as many
-    // free chunks behind, and glibc merges them when next asked for a large block: the next subject would pay for that.
+    // Lets the allocator put together what the last subject left in pieces. A queue of a million small boxes leaves as
+    // many free chunks behind, and glibc merges them when next asked for a large block: the next subject would pay for
+    // that.
     drop(black_box(Vec::<u8>::with_capacity(1 << 20)));
     (subject.measure)(kind, n)
 }
@@ -65,8 +66,9 @@ pub(crate) fn be_child(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Measures every subject once a round: `measure` gets the number of one and gives the figures that it has. Each round has
-/// an order of its own, so that no subject always runs in the wake of the same other. O(rounds x subjects) measurements.
+/// Measures every subject once a round: `measure` gets the number of one and gives the figures that it has. Each round
+/// has an order of its own, so that no subject always runs in the wake of the same other. O(rounds x subjects)
+/// measurements.
 pub(crate) fn take_turns(
     rounds: u32,
     n: u64,

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the sizes; the
-//! subjects, the one that the others are held against first. `btree+slab=a set` gives a figure or a subject another name.
-//! What is left out is all there is. Files alone, with commas between, give a line each that says where their figures come
-//! from.
+//! subjects, the one that the others are held against first. `btree+slab=a set` gives a figure or a subject another
+//! name. What is left out is all there is. Files alone, with commas between, give a line each that says where their
+//! figures come from.
 //!
-//! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them asks
-//! for. With `--check` it writes nothing, and fails if anything is not as it would write it.
+//! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them
+//! asks for. With `--check` it writes nothing, and fails if anything is not as it would write it.
 
 mod table;
 
