@@ -12,13 +12,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -30,18 +31,14 @@ use crate::types::NodeId;
 
 /// Answers on every connection to this listener; dropped, it closes them all.
 pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
-    let host = Arc::new(Host {
-        clients: Clients::new(node.limits.clients as usize),
-        node,
-        nodes: Mutex::default(),
-        leaving: Semaphore::new(AT_THE_DOOR),
-    });
-    let door = Bench::default();
+    let (clients, nodes, leaving) = (Places::default(), Mutex::default(), Semaphore::new(AT_THE_DOOR));
+    let host = Arc::new(Host { node, clients, nodes, leaving });
+    let door = Places::default();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(Arc::clone(&host).receive(stream, door.sit(AT_THE_DOOR)))),
+                Ok((stream, _)) => drop(connections.spawn(Arc::clone(&host).receive(stream, door.take(AT_THE_DOOR)))),
                 // Too many open files, say: that passes.
                 Err(_) => sleep(Duration::from_millis(50)).await,
             },
@@ -50,88 +47,68 @@ pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
     }
 }
 
-/// Where connections wait, in the order in which they came. The one that has waited longest goes when its place is needed,
-/// and is told so.
-#[derive(Clone, Debug, Default)]
-struct Bench(Arc<Mutex<VecDeque<Arc<Notify>>>>);
+/// Places of connections. If all are taken, the connection that has waited longest loses its place to one that comes, and is
+/// told so.
+#[derive(Clone, Default)]
+struct Places(Arc<Mutex<Taken>>);
 
-impl Bench {
-    /// Sits down; if all of so many seats are taken, in the place of the one that has sat longest.
-    fn sit(&self, seats: usize) -> Seat {
-        let turned_away = Arc::new(Notify::new());
-        let mut all = self.lock();
-        if all.len() >= seats {
-            all.pop_front().inspect(|seat| seat.notify_one());
+#[derive(Default)]
+struct Taken {
+    count: usize,
+    /// Those that can be lost, in the order in which their connections began to wait.
+    waiting: VecDeque<Arc<Notify>>,
+}
+
+impl Places {
+    /// A place to wait at, one of so many; none if nobody waits at any.
+    fn take(&self, places: usize) -> Option<Place> {
+        let lost = Arc::new(Notify::new());
+        let mut taken = self.0.lock();
+        if taken.count < places {
+            taken.count += 1;
+        } else {
+            taken.waiting.pop_front()?.notify_one();
         }
-        all.push_back(Arc::clone(&turned_away));
-        Seat { bench: self.clone(), turned_away }
-    }
-
-    /// Has the one go that has sat longest; `false` if nobody sits there.
-    fn turn_away(&self) -> bool {
-        self.lock().pop_front().inspect(|seat| seat.notify_one()).is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
-        // No change behind this lock can be half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        taken.waiting.push_back(Arc::clone(&lost));
+        Some(Place { places: self.clone(), lost, is_busy: false })
     }
 }
 
-/// A seat on a bench, given back when it is dropped.
-struct Seat {
-    bench: Bench,
-    turned_away: Arc<Notify>,
+/// A place, given back when it is dropped.
+struct Place {
+    places: Places,
+    /// Notified when another connection has the place.
+    lost: Arc<Notify>,
+    is_busy: bool,
 }
 
-impl Seat {
-    /// Ready when the one who sits here has to go.
-    async fn turned_away(&self) {
-        self.turned_away.notified().await;
+impl Place {
+    /// It cannot be lost from now on; `false` if it is lost already.
+    fn work(&mut self) -> bool {
+        let mut taken = self.places.0.lock();
+        let nth = taken.waiting.iter().position(|it| Arc::ptr_eq(it, &self.lost));
+        self.is_busy |= nth.and_then(|nth| taken.waiting.remove(nth)).is_some();
+        self.is_busy
     }
 
-    /// Gets up; `false` if it was too late for that, since another one counts on the place.
-    fn leave(&self) -> bool {
-        let mut seats = self.bench.lock();
-        let place = seats.iter().position(|seat| Arc::ptr_eq(seat, &self.turned_away));
-        place.and_then(|place| seats.remove(place)).is_some()
+    fn wait(&mut self) {
+        self.is_busy = false;
+        self.places.0.lock().waiting.push_back(Arc::clone(&self.lost));
     }
 }
 
-impl Drop for Seat {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.leave();
-    }
-}
-
-/// The places of clients.
-///
-/// Invariant: whoever is turned away from `waiting` has a place and gives it back at once.
-#[derive(Debug)]
-struct Clients {
-    places: Semaphore,
-    /// Those who have a place and are not being answered.
-    waiting: Bench,
-}
-
-impl Clients {
-    fn new(places: usize) -> Self {
-        Self { places: Semaphore::new(places), waiting: Bench::default() }
-    }
-
-    /// A place; if none is free, that of the client that has done nothing for longest. None if all are being answered.
-    async fn enter(&self) -> Option<SemaphorePermit<'_>> {
-        if let Ok(place) = self.places.try_acquire() {
-            return Some(place);
+        if self.work() {
+            self.places.0.lock().count -= 1;
         }
-        if self.waiting.turn_away() { self.places.acquire().await.ok() } else { None }
     }
 }
 
 struct Host {
     node: Node,
-    clients: Clients,
-    nodes: Mutex<BTreeMap<NodeId, Bench>>,
+    clients: Places,
+    nodes: Mutex<BTreeMap<NodeId, Places>>,
     leaving: Semaphore,
 }
 
@@ -149,10 +126,10 @@ impl From<io::Error> for End {
 
 impl Host {
     /// Answers on a connection as long as it makes sense.
-    async fn receive(self: Arc<Self>, stream: TcpStream, seat: Seat) {
+    async fn receive(self: Arc<Self>, stream: TcpStream, place: Option<Place>) {
         bound(&stream);
         let mut connection = frame::connection(stream);
-        let reply = match self.converse(&mut connection, seat).await {
+        let reply = match self.converse(&mut connection, place).await {
             Ok(()) => return,
             // Not in the middle of another one.
             Err(End::Last(reply)) if connection.write_buffer().is_empty() => reply,
@@ -169,17 +146,23 @@ impl Host {
         }
     }
 
-    async fn converse(&self, connection: &mut Connection, seat: Seat) -> Result<(), End> {
+    async fn converse(&self, connection: &mut Connection, place: Option<Place>) -> Result<(), End> {
+        // All who are at the door wait.
+        let place = place.ok_or(End::Broken)?;
         let mut request = tokio::select! {
             first = self.request(connection, self.node.limits.frame_time) => first?,
-            () = seat.turned_away() => return Err(others_came()),
+            () = place.lost.notified() => return Err(others_came()),
         };
-        drop(seat);
+        drop(place);
         if let Some(Ok(Request::Peer(hello))) = request {
             return self.serve_node(connection, hello).await;
         }
-        let Some(_place) = self.clients.enter().await else { return Err(busy("there are too many clients")) };
+        let place = self.clients.take(self.node.limits.clients as usize);
+        let mut place = place.ok_or_else(|| busy("there are too many clients"))?;
         while let Some(asked) = request {
+            if !place.work() {
+                return Err(others_came());
+            }
             let reply = match asked {
                 Ok(Request::Peer(_) | Request::Call(_)) => {
                     let problem = "a node says who it is before anything else";
@@ -188,18 +171,15 @@ impl Host {
                 Ok(request) => self.node.answer(request).await,
                 Err(problem) => malformed(&problem),
             };
-            let seat = self.clients.waiting.sit(usize::MAX);
+            place.wait();
             let next = async {
                 self.reply(connection, &reply).await?;
                 self.request(connection, self.node.limits.idle_time).await
             };
             request = tokio::select! {
                 next = next => next?,
-                () = seat.turned_away() => return Err(others_came()),
+                () = place.lost.notified() => return Err(others_came()),
             };
-            if !seat.leave() {
-                return Err(others_came());
-            }
         }
         Ok(())
     }
@@ -207,11 +187,9 @@ impl Host {
     /// Lets the engine hear another node, if it is one.
     async fn serve_node(&self, connection: &mut Connection, hello: Hello) -> Result<(), End> {
         let welcome = self.node.peers.welcome(&hello).map_err(refused)?;
-        let seat = {
-            // No change behind this lock can be half done.
-            let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-            nodes.entry(hello.from).or_default().sit(OF_EACH_NODE)
-        };
+        let place = self.nodes.lock().entry(hello.from).or_default().take(OF_EACH_NODE);
+        // All of them wait, as far as places go.
+        let place = place.ok_or(End::Broken)?;
         let talk = async {
             self.reply(connection, &Reply::Welcome(welcome)).await?;
             while let Some(call) = self.request(connection, Duration::MAX).await? {
@@ -227,7 +205,7 @@ impl Host {
         };
         tokio::select! {
             ended = talk => ended,
-            () = seat.turned_away() => Err(End::Broken),
+            () = place.lost.notified() => Err(End::Broken),
         }
     }
 
@@ -288,22 +266,24 @@ mod tests {
     use futures_util::FutureExt;
 
     #[test]
-    fn client_that_comes_gets_the_place_of_the_one_that_has_done_nothing_for_longest() {
-        let clients = Clients::new(3);
-        let mut places: Vec<_> = (0..3).map(|_| clients.enter().now_or_never().unwrap().unwrap()).collect();
-        assert!(clients.enter().now_or_never().unwrap().is_none(), "all are being answered");
+    fn connection_that_comes_gets_the_place_of_the_one_that_has_waited_for_longest() {
+        let places = Places::default();
+        let mut held: Vec<_> = (0..3).map(|_| places.take(3).unwrap()).collect();
+        assert!(held.iter_mut().all(Place::work));
+        assert!(places.take(3).is_none(), "all are being answered");
 
-        let first = clients.waiting.sit(usize::MAX);
-        let second = clients.waiting.sit(usize::MAX);
-        let mut comes = Box::pin(clients.enter());
-        assert!(comes.as_mut().now_or_never().is_none(), "the place is not free yet");
-        assert!(first.turned_away().now_or_never().is_some());
-        assert!(second.turned_away().now_or_never().is_none());
-        drop(places.pop());
-        places.push(comes.as_mut().now_or_never().unwrap().unwrap());
-
+        held.iter_mut().rev().skip(1).for_each(Place::wait);
+        let mut comes = places.take(3).unwrap();
+        assert!(comes.work());
+        let is_told = |place: &Place| place.lost.notified().now_or_never().is_some();
+        assert_eq!(held.iter().map(is_told).collect::<Vec<_>>(), [false, true, false]);
         // Whoever asks in time stays, and whoever is too late knows it.
-        assert!(second.leave() && !first.leave());
-        assert!(clients.enter().now_or_never().is_some_and(|place| place.is_none()));
+        assert!(held[0].work() && !held[1].work());
+        assert!(places.take(3).is_none());
+        // What is lost is not given back, and what is held is.
+        drop(held.remove(1));
+        assert!(places.take(3).is_none());
+        drop(comes);
+        assert!(places.take(3).is_some());
     }
 }

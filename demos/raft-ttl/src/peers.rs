@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use openraft::Vote;
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use crate::drive::Roles;
@@ -161,20 +162,19 @@ impl Peers {
 
     /// Takes down what became of asking another node for its vote.
     pub(crate) fn poll(&self, node: NodeId, outcome: String) {
-        self.votes.lock().unwrap_or_else(PoisonError::into_inner).insert(node, outcome);
+        self.votes.lock().insert(node, outcome);
     }
 
     /// Why a candidate does not lead: what the others said.
     pub(crate) fn votes(&self) -> String {
-        let votes = self.votes.lock().unwrap_or_else(PoisonError::into_inner);
+        let votes = self.votes.lock();
         let votes = votes.iter().map(|(node, outcome)| format!("node {node} {outcome}"));
         votes.collect::<Vec<_>>().join(", ")
     }
 
     /// Says once what is wrong with another node, and not each time.
     pub(crate) fn complain(&self, with: NodeId, problem: String) {
-        let complaints = self.complaints.lock();
-        let mut complaints = complaints.unwrap_or_else(PoisonError::into_inner);
+        let mut complaints = self.complaints.lock();
         if complaints.get(&with) != Some(&problem) {
             eprintln!("raft-ttl: node {with}: {problem}");
             complaints.insert(with, problem);

@@ -8,9 +8,9 @@
 //! the clock was set meanwhile; so a node that was started takes the time from those whom it asks for their
 //! votes, and expires and stamps nothing before most of them have elected it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use timer_wheel::clock::SystemClock;
 
@@ -81,7 +81,7 @@ impl Clock {
     }
 
     pub fn now_ns(&self) -> u64 {
-        self.now(&self.lock())
+        self.now(&self.time.lock())
     }
 
     /// The time in milliseconds, rounded up, so that a TTL that begins then does not end early.
@@ -101,7 +101,7 @@ impl Clock {
     /// counts as not over, or each change of the lead would add a part of one.
     pub fn receive(&self, stamp_ms: u64) {
         let stamp_ns = stamp_ms.saturating_sub(1).saturating_mul(NS_PER_MS);
-        let mut time = self.lock();
+        let mut time = self.time.lock();
         time.is_settled = true;
         let now_ns = self.now(&time);
         if stamp_ns > now_ns {
@@ -112,7 +112,7 @@ impl Clock {
     /// Takes down what time it is on another node. If that is much earlier and this one has only its wall
     /// clock to go by, that was set forward, or the other's back; too late is the lesser harm.
     pub fn hear(&self, their_ns: u64) {
-        let mut time = self.lock();
+        let mut time = self.time.lock();
         if !time.is_settled && self.now(&time) > their_ns.saturating_add(self.skew_ns) {
             (time.base_ns, time.since_ns) = (their_ns.max(time.floor_ns), (self.monotonic_ns)());
         }
@@ -120,17 +120,12 @@ impl Clock {
 
     /// Nobody puts the time back from now on, because this node leads.
     pub fn settle(&self) {
-        self.lock().is_settled = true;
+        self.time.lock().is_settled = true;
     }
 
     fn now(&self, time: &Time) -> u64 {
         let elapsed_ns = (self.monotonic_ns)().saturating_sub(time.since_ns);
         time.base_ns.saturating_add(elapsed_ns)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Time> {
-        // No change of it can be half done.
-        self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
