@@ -17,6 +17,13 @@ fn far(nodes: impl IntoIterator<Item = NodeId>, one_way_ms: u64) -> Weather {
     Weather { far: (far, Duration::from_millis(one_way_ms)), ..Weather::default() }
 }
 
+/// A round trip for the entry that is under way, one for this one, one to learn that it is committed; and the rest.
+#[track_caller]
+fn assert_soon(began: Instant, round_trip: Duration) {
+    let took = began.elapsed();
+    assert!(took < 4 * round_trip + Duration::from_secs(2), "{took:?}");
+}
+
 /// Writes for some seconds while so many nodes are far from the leader, which must stay, and in the same term.
 async fn entries_reach(count: usize, one_way_ms: u64) {
     let (nodes, wires) = Wires::between_nodes(&DEFAULT, 1).await;
@@ -34,11 +41,11 @@ async fn entries_reach(count: usize, one_way_ms: u64) {
         for id in nodes.ids() {
             nodes.wait_for(id, |status| status.applied >= index).await;
         }
-        // A round trip for the entry that is under way, one for this one, one to learn that it is committed; and the rest.
-        let took = written.elapsed();
-        assert!(took < 4 * round_trip + Duration::from_secs(2), "{took:?}");
+        assert_soon(written, round_trip);
     }
+    let asked = Instant::now();
     assert!(nodes.latest("key 0").await.is_some(), "it can be read from the leader");
+    assert_soon(asked, round_trip);
     assert_eq!(nodes.leads().await, (leader, term), "nobody has called an election");
 }
 
