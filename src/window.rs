@@ -103,7 +103,7 @@ impl<K: Ord> Known<K> {
 
 /// A scan that has no answer yet.
 #[derive(Debug)]
-struct Flight<K> {
+struct Loading<K> {
     /// Shared with the [`Load`], whatever becomes of that.
     ticket: Arc<()>,
     /// Whether the scan is a page of a recheck: its rows are told, and change nothing in what is known.
@@ -144,7 +144,7 @@ pub struct Window<K> {
     near: BTreeSet<Position<K>>,
     /// Invariant: does not change during a load.
     known: Known<K>,
-    flight: Option<Flight<K>>,
+    loading: Option<Loading<K>>,
     recheck: Option<Recheck<K>>,
     /// The rows that were yielded and are not done, and whether they were told again since.
     ///
@@ -168,7 +168,7 @@ impl<K: Ord + Clone> Window<K> {
         Self {
             near: BTreeSet::new(),
             known: Known::UpTo(None),
-            flight: None,
+            loading: None,
             recheck: None,
             pending: BTreeMap::new(),
             capacity: capacity.max(1),
@@ -290,10 +290,10 @@ impl<K: Ord + Clone> Window<K> {
     /// assert_eq!((load.after, load.limit), (Some((40, "d")), 1));
     /// ```
     pub fn load(&mut self) -> Option<Load<K>> {
-        if self.flight.as_ref().is_some_and(|flight| Arc::strong_count(&flight.ticket) == 1) {
-            self.end_flight(); // The load was dropped.
+        if self.loading.as_ref().is_some_and(|loading| Arc::strong_count(&loading.ticket) == 1) {
+            self.end_loading(); // The load was dropped.
         }
-        if self.flight.is_some() {
+        if self.loading.is_some() {
             return None;
         }
         let quarter = self.capacity.div_ceil(4);
@@ -315,7 +315,7 @@ impl<K: Ord + Clone> Window<K> {
             recheck.is_next = !is_page;
         }
         let ticket = Arc::new(());
-        self.flight = Some(Flight { ticket: Arc::clone(&ticket), is_page, forgotten: None });
+        self.loading = Some(Loading { ticket: Arc::clone(&ticket), is_page, forgotten: None });
         Some(Load { after, limit, ticket })
     }
 
@@ -345,7 +345,7 @@ impl<K: Ord + Clone> Window<K> {
     /// ```
     #[track_caller]
     pub fn loaded(&mut self, load: Load<K>, rows: Vec<Position<K>>, is_end: bool) {
-        if !self.flight.as_ref().is_some_and(|flight| Arc::ptr_eq(&flight.ticket, &load.ticket)) {
+        if !self.loading.as_ref().is_some_and(|loading| Arc::ptr_eq(&loading.ticket, &load.ticket)) {
             return;
         }
         let is_after = rows.first().is_none_or(|first| Some(first) > load.after.as_ref());
@@ -353,16 +353,16 @@ impl<K: Ord + Clone> Window<K> {
             is_after && rows.is_sorted_by(|a, b| a < b),
             "the rows of a load are in order, and after its beginning"
         );
-        if self.flight.take_if(|flight| flight.is_page).is_some() {
+        if self.loading.take_if(|loading| loading.is_page).is_some() {
             return self.page_loaded(rows, is_end);
         }
         let complete = match rows.last() {
             _ if is_end => Known::All,
             Some(last) => Known::UpTo(Some(last.clone())),
-            None => return self.end_flight(),
+            None => return self.end_loading(),
         };
         rows.into_iter().for_each(|row| self.inserted(row));
-        let forgotten = self.flight.take().and_then(|flight| flight.forgotten);
+        let forgotten = self.loading.take().and_then(|loading| loading.forgotten);
         match forgotten.filter(|first| complete.covers(first)) {
             None => self.known = complete,
             Some(first) => {
@@ -385,8 +385,8 @@ impl<K: Ord + Clone> Window<K> {
     /// assert!(window.load().is_some());
     /// ```
     pub fn load_failed(&mut self, load: Load<K>) {
-        if self.flight.as_ref().is_some_and(|flight| Arc::ptr_eq(&flight.ticket, &load.ticket)) {
-            self.end_flight();
+        if self.loading.as_ref().is_some_and(|loading| Arc::ptr_eq(&loading.ticket, &load.ticket)) {
+            self.end_loading();
         }
     }
 
@@ -418,7 +418,7 @@ impl<K: Ord + Clone> Window<K> {
     /// ```
     pub fn recheck(&mut self, from: Option<Position<K>>) {
         // A page that was scanned before may lack what was committed since.
-        self.flight.take_if(|flight| flight.is_page);
+        self.loading.take_if(|loading| loading.is_page);
         let (passed, is_next) = match self.recheck.take() {
             Some(other) => (other.passed.min(from), other.is_next),
             None => (from, false),
@@ -445,7 +445,7 @@ impl<K: Ord + Clone> Window<K> {
     pub fn reset(&mut self, from: Option<Position<K>>) {
         self.near.clear();
         self.known = Known::UpTo(from);
-        self.flight = None;
+        self.loading = None;
         self.recheck = None;
     }
 
@@ -509,7 +509,7 @@ impl<K: Ord + Clone> Window<K> {
     /// Takes a row that is in the store, unless a later load will find it.
     fn hold(&mut self, row: Position<K>) {
         // A load that is under way may have passed the row's place.
-        if !self.known.covers(&row) && self.flight.as_ref().is_none_or(|flight| flight.is_page) {
+        if !self.known.covers(&row) && self.loading.as_ref().is_none_or(|loading| loading.is_page) {
             return;
         }
         self.near.insert(row);
@@ -519,9 +519,9 @@ impl<K: Ord + Clone> Window<K> {
         let Some(row) = self.near.pop_last() else { return };
         if self.known.covers(&row) {
             self.know_what_is_left();
-            self.flight.take_if(|flight| !flight.is_page); // Its rows would follow on a gap.
-        } else if let Some(flight) = &mut self.flight {
-            flight.forgotten = flight.forgotten.take().into_iter().chain([row]).min();
+            self.loading.take_if(|loading| !loading.is_page); // Its rows would follow on a gap.
+        } else if let Some(loading) = &mut self.loading {
+            loading.forgotten = loading.forgotten.take().into_iter().chain([row]).min();
         }
     }
 
@@ -542,8 +542,8 @@ impl<K: Ord + Clone> Window<K> {
         rows.into_iter().for_each(|row| self.inserted(row));
     }
 
-    fn end_flight(&mut self) {
-        self.flight = None;
+    fn end_loading(&mut self) {
+        self.loading = None;
         self.drop_unknown();
     }
 
