@@ -41,7 +41,7 @@
 // key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
 // write, unless there is a limit: lock, counts and references are those of the shard.
 //
-// *A limit* is one count of free places for all shards. An entry has a place for as long as it is in a wheel: the
+// *A limit* is one count of free places for all shards. An occupant has a place for as long as it is in a wheel: the
 // call that inserts it takes one, in one step or not at all, and the call that removes it frees it, both under the
 // lock of its shard. A job that replaces that of its key has the place of that one, which is never free in between.
 //
@@ -55,8 +55,8 @@
 // that finds the lock taken counts itself, and the thread waits at its next piece until those that waited by then have had the
 // lock: `Shard::queue_after_others`. It waits for no more, so callers that come again and again do not keep it out.
 //
-// *Tasks that sleep* have an entry in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
-// such an entry has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
+// *Tasks that sleep* have an occupant in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
+// such an occupant has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
 // until the first of these, its *alarm*, `Times::alarm`. A call that changes a queue lowers the shard's time if

@@ -10,7 +10,7 @@ use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired_item::ExpiredItem;
 use crate::{Budget, Expired};
 
-/// The most entries that one advance moves within the wheel: some tens of microseconds of work.
+/// The most items that one advance moves within the wheel: some tens of microseconds of work.
 const WORK_PER_ADVANCE: usize = 4096;
 
 /// What the wheel has to say when its clock has been moved.

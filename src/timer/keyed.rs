@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::queue::{Entry, Once, Work};
+use super::queue::{Occupant, Once, Work};
 use super::trace::swallow_panic;
 use super::{Job, Reason, Refused, Shutdown, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
@@ -202,7 +202,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
             return Ok(true);
         }
         let old = old.map(|handle| handle.key);
-        scheduled = shard.change(|queue| queue.admit(old, deadline, work, |work| Entry::job(work, deadline)));
+        scheduled = shard.change(|queue| queue.admit(old, deadline, work, |work| Occupant::job(work, deadline)));
         if let Ok((timer_key, _)) = &scheduled {
             _removed = jobs.remove_entry(&key);
             jobs.insert(key, TimerHandle { shard: Arc::clone(shard), key: *timer_key });

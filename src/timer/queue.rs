@@ -12,11 +12,11 @@ use crate::{Budget, TimerKey, Wheel};
 ///
 /// - a job is in the wheel exactly as long as it can be cancelled;
 /// - one that waits is in the wheel at the time it is to run, any other at [`NEVER`];
-/// - each entry in the wheel has a place, if there is a limit.
+/// - each occupant in the wheel has a place, if there is a limit.
 #[derive(Default)]
 pub(super) struct Queue {
-    pub(super) wheel: Wheel<Entry>,
-    /// The free places for the entries of all shards; `None` without a limit.
+    pub(super) wheel: Wheel<Occupant>,
+    /// The free places for the occupants of all shards; `None` without a limit.
     pub(super) places: Option<Arc<Places>>,
     /// Jobs whose only run has begun: they have left the wheel. Modulo 2^32 where a `usize` has 32 bits.
     pub(super) begun: usize,
@@ -33,8 +33,8 @@ pub(super) struct Queue {
 
 /// The number of free places: how many more jobs and sleeps a timer with a limit may hold, in all its shards.
 ///
-/// Invariant: this many and the entries in all wheels together are never more than the limit. So a place is taken
-/// before an entry comes into a wheel, and freed after it has left. An entry that replaces another has the place of
+/// Invariant: this many and the occupants in all wheels together are never more than the limit. So a place is taken
+/// before an occupant comes into a wheel, and freed after it has left. An occupant that replaces another has the place of
 /// that one.
 pub(super) struct Places(AtomicUsize);
 
@@ -43,7 +43,7 @@ impl Places {
         Self(AtomicUsize::new(limit))
     }
 
-    /// Takes a place; `false` if there is none. The caller that gets the place of an entry sees that the entry has
+    /// Takes a place; `false` if there is none. The caller that gets the place of an occupant sees that the occupant has
     /// left.
     fn take(&self) -> bool {
         self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
@@ -54,11 +54,11 @@ impl Places {
     }
 }
 
-/// The value of a timer in the wheel. It must be dropped without a lock, because its closure or waker is the user's.
+/// A job or a sleep in the wheel: the value of its timer. It must be dropped without a lock, because its closure or waker is the user's.
 ///
 /// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would be a
 /// fifth of the cost.
-pub(super) enum Entry {
+pub(super) enum Occupant {
     /// A job that was neither handed out nor runs.
     Waiting(Planned),
     /// A job that was handed out or runs.
@@ -66,7 +66,7 @@ pub(super) enum Entry {
     Sleep(Sleeper),
 }
 
-impl Entry {
+impl Occupant {
     /// A job that is due at `deadline`.
     pub(super) fn job(work: AnyWork, deadline: u64) -> Self {
         Self::Waiting(Planned { work: Some(work), deadline })
@@ -74,8 +74,8 @@ impl Entry {
 }
 
 // A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
-// takes 10 ns longer, because the copy of the entry then waits for a byte that was just written.
-const _: () = assert!(size_of::<Entry>() <= 4 * size_of::<u64>());
+// takes 10 ns longer, because the copy of the occupant then waits for a byte that was just written.
+const _: () = assert!(size_of::<Occupant>() <= 4 * size_of::<u64>());
 
 /// A job in the wheel.
 pub(super) struct Planned {
@@ -87,9 +87,9 @@ pub(super) struct Planned {
 
 /// For callers.
 impl Queue {
-    /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
+    /// Admits a value, which becomes an occupant that waits for its deadline, or hands it back.
     ///
-    /// If the entry of `old` is live, the new one replaces it and has its place, which is never free in between:
+    /// If the occupant of `old` is live, the new one replaces it and has its place, which is never free in between:
     /// another shard might take it.
     #[inline]
     pub(super) fn admit<T>(
@@ -97,8 +97,8 @@ impl Queue {
         old: Option<TimerKey>,
         deadline: u64,
         what: T,
-        entry: impl FnOnce(T) -> Entry,
-    ) -> Result<(TimerKey, Option<Entry>), Refused<T>> {
+        occupant: impl FnOnce(T) -> Occupant,
+    ) -> Result<(TimerKey, Option<Occupant>), Refused<T>> {
         if self.ending.is_some() {
             return Err(Refused::new(Reason::ShutDown, what));
         }
@@ -109,12 +109,12 @@ impl Queue {
         self.cancelled += u64::from(replaced.is_some());
         self.scheduled += 1;
         // Made in place: a copy would wait for the writes before it.
-        Ok((self.wheel.schedule_with(deadline, |_| entry(what)), replaced))
+        Ok((self.wheel.schedule_with(deadline, |_| occupant(what)), replaced))
     }
 
-    /// Removes an entry, and frees its place.
+    /// Removes an occupant, and frees its place.
     #[inline]
-    fn remove(&mut self, key: TimerKey) -> Option<Entry> {
+    fn remove(&mut self, key: TimerKey) -> Option<Occupant> {
         let removed = self.wheel.cancel(key);
         if let (Some(_), Some(places)) = (&removed, &self.places) {
             places.free();
@@ -124,7 +124,7 @@ impl Queue {
 
     /// Takes a job out if that prevents a run.
     #[must_use = "a job must be dropped with nothing locked"]
-    pub(super) fn cancel(&mut self, key: TimerKey) -> Option<Entry> {
+    pub(super) fn cancel(&mut self, key: TimerKey) -> Option<Occupant> {
         let cancelled = self.remove(key);
         self.cancelled += u64::from(cancelled.is_some());
         cancelled
@@ -133,7 +133,7 @@ impl Queue {
     /// Gives a waiting job a new deadline; `false` to any other.
     pub(super) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
         match self.wheel.get_mut(key) {
-            Some(Entry::Waiting(job)) if self.ending.is_none() => job.deadline = deadline,
+            Some(Occupant::Waiting(job)) if self.ending.is_none() => job.deadline = deadline,
             _ => return false,
         }
         self.rescheduled += 1;
@@ -143,15 +143,15 @@ impl Queue {
     /// A live job.
     pub(super) fn job(&mut self, key: TimerKey) -> Option<&mut Planned> {
         match self.wheel.get_mut(key)? {
-            Entry::Waiting(job) | Entry::Taken(job) => Some(job),
-            Entry::Sleep(_) => None,
+            Occupant::Waiting(job) | Occupant::Taken(job) => Some(job),
+            Occupant::Sleep(_) => None,
         }
     }
 
     /// A task that sleeps; `None` once it has been woken.
     pub(super) fn sleeper(&mut self, key: TimerKey) -> Option<&mut Sleeper> {
         match self.wheel.get_mut(key)? {
-            Entry::Sleep(sleeper) => Some(sleeper),
+            Occupant::Sleep(sleeper) => Some(sleeper),
             _ => None,
         }
     }
@@ -168,36 +168,36 @@ impl Queue {
         self.wheel.reschedule(key, deadline)
     }
 
-    /// Hands out the entries that are due by `now`, in order and within the budget, until `take` declines one.
+    /// Hands out the occupants that are due by `now`, in order and within the budget, until `take` declines one.
     ///
     /// A job that runs once leaves when its work is taken, and a sleep when its waker is taken.
     pub(super) fn hand_out<F>(&mut self, now: u64, budget: &mut Budget, mut take: F)
     where
-        F: FnMut(TimerKey, u64, &mut Entry) -> bool,
+        F: FnMut(TimerKey, u64, &mut Occupant) -> bool,
     {
         while let Some(mut due) = self.wheel.peek_expired_with_budget(now, budget) {
             let (key, time) = (due.key(), due.deadline());
-            let entry = due.get_mut();
-            let is_periodic = match entry {
+            let occupant = due.get_mut();
+            let is_periodic = match occupant {
                 // A handed-out job: it is in the wheel at the end of time.
-                Entry::Taken(_) => {
+                Occupant::Taken(_) => {
                     due.rearm(NEVER);
                     continue;
                 }
-                Entry::Waiting(job) => job.work.as_ref().is_some_and(|work| work.period().is_some()),
-                Entry::Sleep(_) => false,
+                Occupant::Waiting(job) => job.work.as_ref().is_some_and(|work| work.period().is_some()),
+                Occupant::Sleep(_) => false,
             };
-            if !take(key, time, entry) {
+            if !take(key, time, occupant) {
                 // It was paid for as one that fires.
                 (budget.work, budget.fires) = (budget.work + 1, budget.fires + 1);
                 return;
             }
-            let stays_until = match entry {
-                Entry::Sleep(sleeper) => sleeper.stays_until(),
-                Entry::Waiting(job) | Entry::Taken(job) => {
+            let stays_until = match occupant {
+                Occupant::Sleep(sleeper) => sleeper.stays_until(),
+                Occupant::Waiting(job) | Occupant::Taken(job) => {
                     let (work, deadline) = (job.work.take(), job.deadline);
                     let stays = work.is_some() || is_periodic;
-                    *entry = Entry::Taken(Planned { work, deadline });
+                    *occupant = Occupant::Taken(Planned { work, deadline });
                     self.begun = self.begun.wrapping_add(usize::from(!stays));
                     stays.then_some(NEVER)
                 }
@@ -234,15 +234,15 @@ impl Queue {
     /// Schedules the next run of a periodic job that was started, from `earliest` on. Otherwise the job ends here, and the
     /// caller must drop the rest of it without a lock.
     pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64, earliest: u64) -> Option<AnyWork> {
-        let (period, entry) = (work.period(), self.wheel.get_mut(key));
-        let (Some(period), Some(entry @ &mut Entry::Taken(Planned { deadline, .. })), None) =
-            (period, entry, self.ending)
+        let (period, occupant) = (work.period(), self.wheel.get_mut(key));
+        let (Some(period), Some(occupant @ &mut Occupant::Taken(Planned { deadline, .. })), None) =
+            (period, occupant, self.ending)
         else {
             self.remove(key);
             return Some(work);
         };
         let deadline = period.next(deadline, now);
-        *entry = Entry::job(work, deadline);
+        *occupant = Occupant::job(work, deadline);
         self.wheel.reschedule(key, deadline.max(earliest));
         None
     }

@@ -31,7 +31,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// An empty shard, with places for its entries if they are limited.
+    /// An empty shard, with places for its occupants if they are limited.
     pub(super) fn new(shared: Arc<Shared>, places: Option<Arc<Places>>) -> Self {
         let queue = Queue { places, ..Queue::default() };
         let (waiting, served) = (AtomicUsize::new(0), Condvar::new());

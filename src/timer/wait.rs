@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use super::Reason;
-use super::queue::{Entry, SharedDeadline, Sleeper};
+use super::queue::{Occupant, SharedDeadline, Sleeper};
 use super::shard::Shard;
 use crate::TimerKey;
 use crate::clock::after;
@@ -63,7 +63,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         // Cloned with nothing locked: a waker is the executor's.
         let sleeper = Sleeper { waker: Some(waker.clone()), deadline: self.shared.clone() };
         let deadline = self.deadline;
-        match self.shard.change(|queue| queue.admit(None, deadline, sleeper, Entry::Sleep)) {
+        match self.shard.change(|queue| queue.admit(None, deadline, sleeper, Occupant::Sleep)) {
             Ok((key, _)) => self.stage = Stage::Armed(key),
             Err(refused) => return self.end(Err(refused.reason)),
         }

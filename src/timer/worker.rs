@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::owner::Shards;
-use super::queue::{AnyWork, Entry};
+use super::queue::{AnyWork, Occupant};
 use super::shard::Shard;
 use super::shared::{AWAKE, ENDED, Shared};
 use super::{Executor, Job, Shutdown, trace};
@@ -19,7 +19,7 @@ pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
 /// The most work that is done under a lock at a time.
 const PIECE: usize = 256;
 
-/// What to do with a due entry.
+/// What to do with a due occupant.
 enum Task {
     Run(AnyWork),
     Wake(Waker),
@@ -138,14 +138,14 @@ impl Worker<'_> {
         if queue.ending == Some(Shutdown::Discard) {
             return false;
         }
-        queue.hand_out(now, budget, |key, time, entry| {
+        queue.hand_out(now, budget, |key, time, occupant| {
             if first.is_some() || time > until {
                 next = time;
                 return false;
             }
-            first = match entry {
-                Entry::Sleep(sleeper) => sleeper.fire(time).map(|waker| (key, time, Task::Wake(waker))),
-                Entry::Waiting(job) | Entry::Taken(job) => {
+            first = match occupant {
+                Occupant::Sleep(sleeper) => sleeper.fire(time).map(|waker| (key, time, Task::Wake(waker))),
+                Occupant::Waiting(job) | Occupant::Taken(job) => {
                     let work = if executor.is_none() { job.work.take() } else { None };
                     Some((key, job.deadline, work.map_or(Task::HandOver, Task::Run)))
                 }
@@ -209,15 +209,15 @@ impl Worker<'_> {
         let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
         for shard in self.shards.all.iter() {
             let mut left = shard.queue().wheel.len();
-            // Nothing can be scheduled or moved any more, so each entry comes once among that many.
+            // Nothing can be scheduled or moved any more, so each occupant comes once among that many.
             while left > 0 {
                 let mut queue = shard.queue_after_others();
                 left = left.min(queue.wheel.len());
                 let mut budget = Budget::of_work(PIECE.min(self.budget)).with_fires(left);
-                queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
-                    match entry {
-                        Entry::Sleep(sleeper) => wakers.extend(sleeper.end()),
-                        Entry::Waiting(job) | Entry::Taken(job) => {
+                queue.hand_out(u64::MAX, &mut budget, |key, _, occupant| {
+                    match occupant {
+                        Occupant::Sleep(sleeper) => wakers.extend(sleeper.end()),
+                        Occupant::Waiting(job) | Occupant::Taken(job) => {
                             unrun.push(Job::new(Arc::clone(shard), key, job.deadline))
                         }
                     }

@@ -121,13 +121,15 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
-    /// Does in advance what an [`advance`](Wheel::advance) to `until` nanoseconds would do beside firing: it cascades the
-    /// buckets that start by then, within the budget. Nothing fires, and the clock stays. Such an advance is then left
-    /// with one unit of work for each timer that fires. O(timers moved).
+    /// Does the work of an [`advance`](Wheel::advance) to `until` nanoseconds ahead of time, except firing: it cascades the
+    /// buckets that start by then, within the budget. Nothing fires, and the clock stays. The advance itself then takes one
+    /// unit of work for each timer that fires. O(timers moved).
     ///
-    /// For a standby that may have to take over at any moment, and for a program that has time now and none later. If no
-    /// work is left in the budget, there may be more to prepare. As with an advance, a page of free memory comes back.
-    /// A timer that is scheduled before `until` afterwards waits in a heap, as after a [`pop_first`](Wheel::pop_first).
+    /// For a standby that may have to take over at any moment, and for a program that has time now and none later. If
+    /// `budget.work` is 0 afterwards, there may be more to prepare. As with an advance, a page of free memory comes back.
+    ///
+    /// Do not prepare far ahead: a timer that is scheduled before `until` afterwards waits in a heap until the clock has
+    /// come there, O(log k) among k of them.
     ///
     /// ```
     /// use timer_wheel::{Budget, Wheel};

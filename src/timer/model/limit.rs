@@ -9,7 +9,7 @@ use loom::thread::JoinHandle;
 
 use super::{Bell, Count, SECOND, built, elsewhere, model, poll, pool_with, wait_for};
 use crate::clock::{Clock, ManualClock, NEVER};
-use crate::timer::queue::{Entry, Once};
+use crate::timer::queue::{Occupant, Once};
 use crate::timer::{Missed, Reason, Shutdown, Timer};
 
 fn one_place() -> (Timer, ManualClock) {
@@ -124,7 +124,7 @@ fn place_of_a_job_that_fires_is_taken_once_by_the_other_shard() {
     });
 }
 
-/// Whoever takes the work or the entry out of the wheel frees the place.
+/// Whoever takes the work or the occupant out of the wheel frees the place.
 #[test]
 fn place_of_a_job_in_a_pool_that_is_run_while_it_is_cancelled_is_free_once() {
     model(|| {
@@ -164,7 +164,7 @@ fn job_that_is_replaced_leaves_its_place_to_the_new_one() {
         let shard = timer.shards().own();
         let admit = |old| {
             let work = Box::new(Once(Some(|| ())));
-            shard.change(|queue| queue.admit(old, NEVER, work, |work| Entry::job(work, NEVER))).unwrap()
+            shard.change(|queue| queue.admit(old, NEVER, work, |work| Occupant::job(work, NEVER))).unwrap()
         };
         let (old, _) = admit(None);
         let other = schedule_elsewhere(&timer);
