@@ -3,15 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use timer_wheel_fuzz::window::Case;
 
-#[path = "../../tests/wheel/bytes.rs"]
-mod bytes;
-#[path = "../../tests/window/script.rs"]
-mod script;
-#[allow(dead_code, reason = "the host keeps the rules")]
-#[path = "../../tests/window/world.rs"]
-mod world;
-
-fuzz_target!(|bytes: &[u8]| {
-    world::run(&bytes::decode::<script::Script>(bytes, usize::MAX), None);
-});
+fuzz_target!(|case: Case| case.run());

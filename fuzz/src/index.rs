@@ -4,9 +4,9 @@ use std::fmt;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 
+use crate::Subject;
 use crate::index_pair::INDEXES;
 use crate::script::Script;
-use crate::{LIMITS, Subject};
 
 /// What the bytes of one input say.
 pub struct Case {
@@ -33,11 +33,7 @@ impl<'a> Arbitrary<'a> for Case {
             return Err(arbitrary::Error::NotEnoughData);
         };
         let (subject, kind) = Subject::choose(*choice);
-        Ok(Self {
-            subject,
-            indexes: INDEXES[usize::from(*count) % INDEXES.len()],
-            script: subject.script(kind % LIMITS.len(), rest),
-        })
+        Ok(Self { subject, indexes: INDEXES[usize::from(*count) % INDEXES.len()], script: subject.script(kind, rest) })
     }
 }
 

@@ -1,11 +1,13 @@
-//! What the fuzz targets of the wheel have in common: bytes that are a geometry, a clock and a
-//! script, run on a wheel and on the model of the test suite.
+//! What the bytes of an input mean to each fuzz target. Here for the wheel: a geometry, a clock and a script, run on a
+//! wheel and on the model of the test suite.
 //!
-//! Decoders, model and comparison are the test suite's own, so that a finding here is a failing
-//! test there.
+//! Decoders, models and comparisons are the test suite's own, so that a finding here is a failing test there.
 
+pub mod drivers;
 pub mod index;
 pub mod stored;
+pub mod ttl;
+pub mod window;
 
 #[path = "../../tests/wheel/bytes.rs"]
 mod bytes;
@@ -27,6 +29,8 @@ mod model;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod pair;
 
+mod retry;
+
 #[path = "../../tests/wheel/script.rs"]
 mod script;
 
@@ -44,16 +48,8 @@ use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
 use crate::script::Script;
 
-/// The kind of scripts with everything that a wheel can do, evenly mixed.
-pub const ANY: usize = 0;
-/// Timers by the hundred that come, go and move: some 1,500 calls in all.
-pub const BURSTS: usize = 1;
-/// Schedules and advances in turn, where buckets, levels and time itself end.
-pub const EDGES: usize = 2;
-/// Advances that a budget interrupts, and what can happen while a backlog waits.
-pub const BACKLOG: usize = 3;
-
-/// The longest script of each kind: everything is compared after each operation, so long ones are slow.
+/// The longest script of each kind, in the order of [`Subject::read`]: everything is compared after each operation, so
+/// long ones are slow.
 const LIMITS: [usize; 4] = [100, 30, 100, 60];
 
 /// Those of the [`SUBJECTS`] that every input may choose from.
@@ -79,7 +75,11 @@ static SUBJECTS: [Subject; PLAIN + 1] = [
 /// A geometry, and what is done with a wheel of it.
 struct Subject {
     name: &'static str,
-    /// Reads a script of each kind, of so many operations at most.
+    /// Reads a script of each kind, of so many operations at most: any operations; timers by the hundred that come, go
+    /// and move; schedules and advances in turn, where buckets, levels and time itself end; advances that a budget
+    /// interrupts, and what can happen while a backlog waits.
+    ///
+    /// Append only, as a stored input means its kind by place.
     read: [fn(&[u8], usize) -> Script; 4],
     run: fn(&Script),
     run_index: fn(&Script, u32),
@@ -99,8 +99,9 @@ impl Subject {
         }
     }
 
-    /// The script of a kind that bytes stand for.
+    /// The script that bytes stand for, of the kind that a number stands for.
     fn script(&self, kind: usize, bytes: &[u8]) -> Script {
+        let kind = kind % LIMITS.len();
         self.read[kind](bytes, LIMITS[kind])
     }
 
@@ -123,14 +124,13 @@ fn exhaust<G: Geometry>(wheel: &mut Wheel<u64, G>, left: u8) {
 #[cfg(not(fuzzing))]
 fn exhaust<G: Geometry>(_: &mut Wheel<u64, G>, _: u8) {}
 
-/// What the bytes of one input say: the script is one of the kinds from `FIRST` to `LAST`. Append only, as a stored input
-/// means its kind by place.
-pub struct Case<const FIRST: usize, const LAST: usize> {
+/// What the bytes of one input say.
+pub struct Case {
     subject: &'static Subject,
     script: Script,
 }
 
-impl<const FIRST: usize, const LAST: usize> Case<FIRST, LAST> {
+impl Case {
     /// Runs the script on a wheel and its model.
     ///
     /// # Panics
@@ -141,17 +141,23 @@ impl<const FIRST: usize, const LAST: usize> Case<FIRST, LAST> {
     }
 }
 
-impl<'a, const FIRST: usize, const LAST: usize> Arbitrary<'a> for Case<FIRST, LAST> {
+impl<'a> Arbitrary<'a> for Case {
     fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        let bytes = input.bytes(input.len())?;
-        let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
+        let (choice, rest) = split_choice(input)?;
         let (subject, kind) = Subject::choose(choice);
-        Ok(Self { subject, script: subject.script(FIRST + kind % (LAST - FIRST + 1), rest) })
+        Ok(Self { subject, script: subject.script(kind, rest) })
     }
 }
 
-impl<const FIRST: usize, const LAST: usize> fmt::Debug for Case<FIRST, LAST> {
+impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:#?}", self.subject.name, self.script)
     }
+}
+
+/// The first byte of an input, and the others.
+fn split_choice<'a>(input: &mut Unstructured<'a>) -> arbitrary::Result<(u8, &'a [u8])> {
+    let bytes = input.bytes(input.len())?;
+    let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
+    Ok((choice, rest))
 }

@@ -14,7 +14,7 @@ use timer_wheel::{Geometry, TimerKey, Wheel};
 use crate::model::Model;
 use crate::pair::Pair;
 use crate::script::Script;
-use crate::{ANY, Subject};
+use crate::{Subject, split_choice};
 
 /// The longest script that is run on a loaded wheel.
 const OPS: usize = 30;
@@ -140,7 +140,7 @@ impl Input {
 
     /// What the bytes after the wheel say.
     fn script(&self, bytes: &[u8]) -> Script {
-        self.subject.read[ANY](bytes, OPS)
+        self.subject.read[0](bytes, OPS)
     }
 
     pub(crate) fn load<G: Geometry>(&self) {
@@ -170,8 +170,7 @@ impl Input {
 
 impl<'a> Arbitrary<'a> for Input {
     fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        let bytes = input.bytes(input.len())?;
-        let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
+        let (choice, rest) = split_choice(input)?;
         let (subject, format) = Subject::choose(choice);
         let format = match format % 2 {
             0 => Format::Postcard,

@@ -8,10 +8,10 @@ use std::time::Duration;
 use timer_wheel::delay_queue::{DelayQueue, Expired, Key};
 use tokio::time::{Instant, advance, timeout_at};
 
+use super::rig::{Task, pass, paused};
+use super::script::{Op, When};
 use crate::bytes::Pick;
 use crate::model::Model;
-use crate::rig::{Task, pass, paused};
-use crate::script::{Op, When};
 
 /// Wake-ups that an item may cost each time it is inserted or reset: one for each level of the
 /// wheel, one for the item, and one when it has been put off.

@@ -47,15 +47,15 @@ impl Draw for Op {
 
     fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
         script.push(match decoder.below(64) {
-            0..14 => Self::Insert(decoder.when()),
-            14..17 => Self::Bunch(decoder.when(), decoder.below(40)),
+            0..14 => Self::Insert(when(decoder)),
+            14..17 => Self::Bunch(when(decoder), decoder.below(40)),
             17..23 => Self::Remove(decoder.pick()),
-            23..32 => Self::Reset(decoder.pick(), decoder.when()),
+            23..32 => Self::Reset(decoder.pick(), when(decoder)),
             32..38 => Self::Poll,
             38..44 => Self::PollAll,
-            44..49 => Self::Pass(decoder.short()),
-            49..52 => Self::Jump(decoder.jump()),
-            52..57 => Self::Wait(decoder.short()),
+            44..49 => Self::Pass(short(decoder)),
+            49..52 => Self::Jump(jump(decoder)),
+            52..57 => Self::Wait(short(decoder)),
             57 => Self::Clear,
             58 => Self::Shrink,
             59 => Self::Compact,
@@ -65,40 +65,38 @@ impl Draw for Op {
     }
 }
 
-impl Decoder<'_> {
-    fn when(&mut self) -> When {
-        match self.below(16) {
-            0..6 => When::In(self.delay()),
-            6..11 => When::At(self.delay()),
-            11 => When::Ago(self.short()),
-            _ => When::Like(self.byte(), i8::from_le_bytes([self.byte()])),
-        }
+fn when(decoder: &mut Decoder<'_>) -> When {
+    match decoder.below(16) {
+        0..6 => When::In(delay(decoder)),
+        6..11 => When::At(delay(decoder)),
+        11 => When::Ago(short(decoder)),
+        _ => When::Like(decoder.byte(), i8::from_le_bytes([decoder.byte()])),
     }
+}
 
-    /// Any delay at all, the far and the odd included.
-    fn delay(&mut self) -> Duration {
-        match self.below(16) {
-            0 => Duration::ZERO,
-            1 => Duration::MAX,
-            2 => Duration::from_nanos(u64::MAX),
-            3 => Duration::from_secs(self.word()),
-            4..8 => Duration::from_millis(u64::from(self.byte())),
-            8 => Duration::from_millis((1 << 36) + u64::from(self.byte())),
-            _ => self.short(),
-        }
+/// Any delay at all, the far and the odd included.
+fn delay(decoder: &mut Decoder<'_>) -> Duration {
+    match decoder.below(16) {
+        0 => Duration::ZERO,
+        1 => Duration::MAX,
+        2 => Duration::from_nanos(u64::MAX),
+        3 => Duration::from_secs(decoder.word()),
+        4..8 => Duration::from_millis(u64::from(decoder.byte())),
+        8 => Duration::from_millis((1 << 36) + u64::from(decoder.byte())),
+        _ => short(decoder),
     }
+}
 
-    /// Up to three days; each magnitude is as likely as another.
-    fn short(&mut self) -> Duration {
-        let bits = self.below(49);
-        Duration::from_nanos(self.word() % (1 << bits))
-    }
+/// Up to three days; each magnitude is as likely as another.
+fn short(decoder: &mut Decoder<'_>) -> Duration {
+    let bits = decoder.below(49);
+    Duration::from_nanos(decoder.word() % (1 << bits))
+}
 
-    /// Up to ten years.
-    fn jump(&mut self) -> Duration {
-        match self.below(4) {
-            0 => Duration::from_secs(86_400 * (self.word() % 3_650)),
-            _ => self.short(),
-        }
+/// Up to ten years.
+fn jump(decoder: &mut Decoder<'_>) -> Duration {
+    match decoder.below(4) {
+        0 => Duration::from_secs(86_400 * (decoder.word() % 3_650)),
+        _ => short(decoder),
     }
 }

@@ -3,8 +3,8 @@
 use timer_wheel::retry::{RetryConfig, RetryEvent, RetryQueue};
 use timer_wheel::{Budget, TimerKey};
 
+use super::script::{Op, Script};
 use crate::model::Model;
-use crate::script::{Op, Script};
 
 /// What the model knows of a value, beside when it is due.
 struct Entry {

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use timer_wheel::Millis;
 use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig};
 
+use super::model::Key;
+use super::pair::Pair;
+use super::script::{MS, Span};
 use crate::bytes::{Decoder, Draw};
-use crate::model::Key;
-use crate::pair::Pair;
-use crate::script::{MS, Span};
 
 const REPLICAS: u8 = 3;
 

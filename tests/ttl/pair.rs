@@ -10,8 +10,8 @@ use timer_wheel::ttl::{
     Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue, TtlSet, TtlStats,
 };
 
+use super::model::{Key, Model, Proposal};
 use crate::geometries::rotation_bits;
-use crate::model::{Key, Model, Proposal};
 
 /// Keys that a script may name, and some that it may not.
 const KEYS: Key = 40;

@@ -3,9 +3,9 @@
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{Context, Entry, Role, TtlConfig};
 
+use super::model::Key;
+use super::pair::Pair;
 use crate::bytes::{Decoder, Draw};
-use crate::model::Key;
-use crate::pair::Pair;
 
 /// Keys of a script: few, so that operations meet.
 const KEYS: u8 = 12;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timer_wheel::window::{Load, Position, Window};
 
-use crate::script::{End, Ids, Op, Script};
+use super::script::{End, Ids, Op, Script};
 
 type Row = Position<u32>;
 
