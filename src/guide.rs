@@ -75,11 +75,8 @@ macro_rules! pages {
             #[doc = "[terms.md]: crate::guide::terms"]
             #[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
             #[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
-            #[doc = "[sleep_loop.rs]: crate::guide::programs#sleep_loop"]
-            #[doc = "[request_timeouts.rs]: crate::guide::programs#request_timeouts"]
-            #[doc = "[heartbeat.rs]: crate::guide::programs#heartbeat"]
+            #[doc = "[driving]: crate#driving-it"]
             #[doc = "[session_expiry.rs]: crate::guide::programs#session_expiry"]
-            #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
             #[doc = "[local_executor.rs]: crate::guide::programs#local_executor"]
             #[doc = "[connection_deadlines.rs]: crate::guide::programs#connection_deadlines"]
             #[doc = "[replicated_store.rs]: crate::guide::programs#replicated_store"]
@@ -134,6 +131,6 @@ macro_rules! programs {
 }
 
 programs! {
-    "index_cache" "concurrent_cache" "sleep_loop" "request_timeouts" "session_expiry" "heartbeat" "timeouts_async"
-    "local_executor" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store" "reactor" "simulation"
+    "index_cache" "concurrent_cache" "session_expiry" "local_executor"
+    "connection_deadlines" "retry_queue" "replicated_store" "reactor" "simulation"
 }
