@@ -234,7 +234,7 @@
 //! | `retry` | [`retry`]: deliveries that are made again until they are acknowledged | | 1.85 |
 //! | `window` | [`window`]: a look-ahead in front of an ordered store that holds the timers | | 1.85 |
 //! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |
-//! | `tracing` | events: a timer reports its start, its end, and jobs that are late or panic | `timer`; `tracing` | 1.85 |
+//! | `tracing` | events of `timer` and `ttl`: starts and ends, late and panicking jobs, proposals and their failures | `tracing` | 1.85 |
 //!
 //! Features combine freely: `cargo add timer-wheel --features retry,serde` stores retry queues. For `no_std`, turn the default
 //! off: `cargo add timer-wheel --no-default-features --features ttl`. No feature changes what another one does, and none

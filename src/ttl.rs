@@ -63,8 +63,11 @@ mod upkeep;
 mod config;
 mod entries;
 mod entry;
+mod stats;
+mod trace;
 
 pub use self::config::{TtlConfig, TtlError};
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
-pub use self::set::{TtlSet, TtlStats};
+pub use self::set::TtlSet;
+pub use self::stats::{TtlStats, Waits};

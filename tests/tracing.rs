@@ -1,14 +1,16 @@
-//! What a timer tells: when it starts and stops, and of late and panicking jobs.
+//! What a timer tells: when it starts and stops, and of late and panicking jobs. What a TTL set tells of its proposals.
 //!
 //! A test binary of its own, as what listens to all threads does so for the whole process.
 
 #![cfg(feature = "tracing")]
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use timer_wheel::ttl::{Context, Role, TtlSet};
 use timer_wheel::{Job, ManualClock, Shutdown, Timer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -28,7 +30,7 @@ impl Visit for Line {
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "timer_wheel"
+        metadata.target().starts_with("timer_wheel")
     }
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
@@ -56,9 +58,18 @@ fn timer() -> (Timer, ManualClock) {
 }
 
 #[test]
-fn start_stop_lateness_and_panics_are_told() {
+fn work_and_failures_are_told() {
     let listener = Listener::default();
     tracing::subscriber::set_global_default(listener.clone()).unwrap();
+    start_stop_lateness_and_panics_are_told(&listener);
+    listener.0.lock().unwrap().clear();
+    proposals_roles_and_snapshots_are_told(&listener);
+    listener.1.store(true, Ordering::Relaxed);
+    listener_that_panics_loses_no_job();
+    listener_that_panics_loses_no_entry();
+}
+
+fn start_stop_lateness_and_panics_are_told(listener: &Listener) {
     let (timer, clock) = timer();
     *listener.2.lock().unwrap() = Some(timer.clone());
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
@@ -79,8 +90,54 @@ fn start_stop_lateness_and_panics_are_told() {
         ]
     );
     *listener.2.lock().unwrap() = None;
-    listener.1.store(true, Ordering::Relaxed);
-    listener_that_panics_loses_no_job();
+}
+
+const MS: u64 = 1_000_000;
+
+fn proposals_roles_and_snapshots_are_told(listener: &Listener) {
+    let mut set = TtlSet::<u32>::new(0);
+    for index in 1..=2 {
+        set.init(7, index, index, Context::default()).unwrap();
+    }
+    set.role_change(Role::Leader, 0);
+    let refused = set.poll(MS).next().unwrap();
+    set.failed(refused.handle, refused.index, MS);
+    assert_eq!(set.poll(MS).count(), 0, "which tells nothing");
+    assert_eq!(set.poll(1_001 * MS).map(|it| it.index).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(set.poll(11_001 * MS).count(), 0);
+    set.role_change(Role::Follower, 11_001 * MS);
+    set.restore(Vec::new(), 11_001 * MS, 0).unwrap();
+    let told = listener.0.lock().unwrap().clone();
+    assert_eq!(
+        told,
+        [
+            "DEBUG message=role changed role=Leader requeued=0 len=2",
+            "DEBUG message=expiries proposed expired=1 retried=0 len=2 pending=1",
+            "WARN message=proposal refused index=1 attempt=1",
+            "DEBUG message=expiries proposed expired=1 retried=1 len=2 pending=2",
+            "WARN message=proposal timed out index=1 attempt=2",
+            "WARN message=proposal timed out index=2 attempt=1",
+            "DEBUG message=role changed role=Follower requeued=2 len=2",
+            "DEBUG message=snapshot restored entries=0",
+        ]
+    );
+}
+
+fn listener_that_panics_loses_no_entry() {
+    let mut set = TtlSet::<u32>::new(0);
+    set.init(7, 1, 1, Context::default()).unwrap();
+    set.init(7, 2, 9, Context::default()).unwrap();
+    let panics = |call: &mut dyn FnMut()| assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
+    panics(&mut || set.role_change(Role::Leader, 0));
+    panics(&mut || _ = set.poll(MS).next());
+    let refused = set.iter().next().map(|it| (it.handle, it.entry.index)).unwrap();
+    panics(&mut || _ = set.failed(refused.0, refused.1, MS));
+    set.check_invariants();
+    assert_eq!((set.len(), set.retrying_len(), set.stats().failed), (2, 1, 1));
+    panics(&mut || assert_eq!(set.poll(2_000 * MS).count(), 2));
+    panics(&mut || _ = set.poll(20_000 * MS).count());
+    set.check_invariants();
+    assert_eq!(set.len(), 2);
 }
 
 fn listener_that_panics_loses_no_job() {

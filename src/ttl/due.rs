@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use super::entries::Flight;
-use super::{Entry, Expiry, Phase, TtlInfo, TtlKey, TtlSet};
+use super::{Entry, Expiry, Phase, TtlInfo, TtlKey, TtlSet, trace};
 use crate::clock::nanoseconds;
 use crate::{Budget, Geometry};
 
@@ -72,7 +72,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
             left.retries = self.config.retry_batch.min(self.retrying_len());
             left.timeouts = (left.expiries + self.config.retry_batch).min(self.pending_len());
         }
-        Expiries { set: self, left, batch: [None; BATCH], next: 0, end: 0 }
+        let before = (self.stats.expired, self.stats.retried);
+        Expiries { set: self, left, batch: [None; BATCH], next: 0, end: 0, before }
     }
 
     /// Makes the next entry that waits for a retry pending, within what is left.
@@ -83,11 +84,13 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 Phase::Pending if left.timeouts != 0 => {
                     left.timeouts -= 1;
                     self.stats.timed_out += 1;
-                    self.fail(flight);
+                    let index = self.fail(flight);
+                    trace::timed_out(index, flight);
                 }
                 Phase::Retrying if left.retries != 0 => {
                     left.retries -= 1;
                     self.stats.retried += 1;
+                    self.stats.retry_waits.record(self.now - flight.proposed_ns);
                     let attempts = flight.attempts.saturating_add(1);
                     let pending = Flight { phase: Phase::Pending, attempts, proposed_ns: self.now, ..flight };
                     self.entries.go_on(pending, self.timeout_at());
@@ -104,12 +107,13 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.now.saturating_add(nanoseconds(self.config.pending_timeout))
     }
 
-    /// Lets a pending entry wait for a retry.
-    pub(super) fn fail(&mut self, flight: Flight) {
+    /// Lets a pending entry wait for a retry, and answers its index.
+    pub(super) fn fail(&mut self, flight: Flight) -> u64 {
         let index = self.entries.get(flight.entry).map_or(0, |(record, _)| record.entry.index);
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
-        self.stats.count_wait(Some(flight), self.now);
+        self.stats.end_pending(Some(flight), self.now);
         self.entries.go_on(Flight { phase: Phase::Retrying, ..flight }, self.now.saturating_add(delay_ns));
+        index
     }
 }
 
@@ -125,6 +129,8 @@ struct Expiries<'a, K, G: Geometry> {
     batch: [Option<TtlKey>; BATCH],
     next: usize,
     end: usize,
+    /// How many expiries had been proposed before this poll, first ones and retries.
+    before: (u64, u64),
 }
 
 impl<K, G: Geometry> Expiries<'_, K, G> {
@@ -137,7 +143,11 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
         }
         let key = *self.batch[..self.end].get(self.next)?;
         self.next += 1;
-        self.set.stats.expired += 1;
+        let set = &mut *self.set;
+        set.stats.expired += 1;
+        if let Some((_, deadline_ns)) = key.and_then(|key| set.entries.get(key)) {
+            set.stats.first_waits.record(set.now.saturating_sub(deadline_ns));
+        }
         key
     }
 
@@ -173,6 +183,8 @@ impl<K, G: Geometry> Drop for Expiries<'_, K, G> {
         for key in self.batch[self.next..self.end].iter().flatten() {
             self.set.entries.put_back(*key);
         }
+        let (expired, retried) = self.before;
+        trace::proposed(self.set.stats.expired - expired, self.set.stats.retried - retried, self.set);
     }
 }
 

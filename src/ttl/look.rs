@@ -212,7 +212,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         &self.config
     }
 
-    /// Counts of the work so far. O(1).
+    /// Counts of the work so far, the lengths now, and how long entries and proposals waited. O(1): a copy of 1 kB.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};
@@ -223,6 +223,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn stats(&self) -> TtlStats {
-        self.stats
+        let [len, pending, retrying] = [self.len(), self.pending_len(), self.retrying_len()];
+        TtlStats { len, pending, retrying, ..self.stats }
     }
 }

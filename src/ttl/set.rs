@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::config::NS_PER_MS;
-use super::entries::{Entries, Flight, Record};
-use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey};
+use super::entries::{Entries, Record};
+use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlStats, trace};
 use crate::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, each under a handle. See the
@@ -21,7 +21,7 @@ use crate::{Geometry, Millis};
 /// time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// Memory is that of a [`Wheel`](crate::Wheel) of entries. After a peak it comes back by itself: a page of 256 entries with each
+/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak it comes back by itself: a page of 256 entries with each
 /// poll, and with each entry that ends on a follower, which is polled rarely.
 ///
 /// ```
@@ -160,7 +160,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entry.ttl_ms = ttl_ms;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
         let flight = self.entries.reschedule(handle, deadline_ns);
-        self.stats.count_wait(flight, self.now);
+        self.stats.end_pending(flight, self.now);
         self.stats.updated += 1;
         Ok(Outcome::Updated)
     }
@@ -236,8 +236,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) else {
             return self.stale();
         };
-        self.fail(flight);
         self.stats.failed += 1;
+        self.fail(flight);
+        trace::refused(index, flight);
         Outcome::Failed
     }
 
@@ -268,10 +269,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.tick(now);
         self.role = role;
-        for flight in self.entries.put_all_back() {
+        let flights = self.entries.put_all_back();
+        for flight in &flights {
             self.stats.requeued += 1;
-            self.stats.count_wait(Some(flight), self.now);
+            self.stats.end_pending(Some(*flight), self.now);
         }
+        trace::role_changed(role, flights.len(), self.len());
     }
 
     /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
@@ -316,64 +319,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Removes an entry, wherever it is.
     fn take(&mut self, handle: TtlKey) -> Option<Entry<K>> {
         let (entry, flight) = self.entries.remove(handle)?;
-        self.stats.count_wait(flight, self.now);
+        self.stats.end_pending(flight, self.now);
         if !self.is_proposing() {
             // A leader's polls do it.
             self.entries.give_back();
         }
         Some(entry)
-    }
-}
-
-/// Counts of the work of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) since it was made.
-///
-/// ```
-/// use timer_wheel::ttl::{Context, Role, TtlQueue};
-///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-/// queue.role_change(Role::Leader, 0);
-/// queue.init("key", 1, 5, Context::default())?; // 5 ms
-/// assert_eq!(queue.poll(5_000_000).count(), 1);
-/// queue.failed("key", 1, 6_000_000);
-/// let stats = queue.as_set().stats();
-/// assert_eq!((stats.scheduled, stats.expired, stats.failed), (1, 1, 1));
-/// assert_eq!(stats.longest_pending_ns, 1_000_000);
-/// # Ok::<(), timer_wheel::ttl::TtlError>(())
-/// ```
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub struct TtlStats {
-    /// TTLs set on keys that had none. Restored entries do not count.
-    pub scheduled: u64,
-    /// TTLs that replaced another.
-    pub updated: u64,
-    /// Calls that were answered with [`Outcome::Stale`](super::Outcome::Stale).
-    pub stale: u64,
-    /// Expiries proposed for the first time since a change of role.
-    pub expired: u64,
-    /// Expiries that came back through the log and ended an entry.
-    pub applied: u64,
-    /// Proposals that were refused.
-    pub failed: u64,
-    /// Proposals that had no answer in time.
-    pub timed_out: u64,
-    /// Expiries proposed again after a failure or a timeout.
-    pub retried: u64,
-    /// Entries that a change of role took from pending, or from waiting for a retry, back to due.
-    pub requeued: u64,
-    /// The longest time that any proposal was pending, in nanoseconds: until it was answered, counted as
-    /// failed, overtaken or put back. By the times that the calls were told.
-    pub longest_pending_ns: u64,
-}
-
-impl TtlStats {
-    /// Counts how long an entry was pending, if it was in flight until `now`.
-    pub(super) fn count_wait(&mut self, flight: Option<Flight>, now: u64) {
-        if let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) {
-            let pending_ns = now - flight.proposed_ns;
-            self.longest_pending_ns = self.longest_pending_ns.max(pending_ns);
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 
 use super::config::NS_PER_MS;
-use super::{Entry, Phase, Role, TtlConfig, TtlError, TtlKey, TtlQueue, TtlSet};
+use super::{Entry, Phase, Role, TtlConfig, TtlError, TtlKey, TtlQueue, TtlSet, trace};
 use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -78,7 +78,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
             let deadline_ns = restored_deadline_ns(self.now, entry.ttl_ms, elapsed_ms);
             self.entries.insert(entry, deadline_ns)
         });
-        Ok(restored.collect())
+        let restored: Vec<TtlKey> = restored.collect();
+        trace::restored(restored.len());
+        Ok(restored)
     }
 
     /// Refuses entries that cannot be restored.

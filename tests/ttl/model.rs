@@ -1,9 +1,10 @@
 //! The model: a map of entries, and a look at all of them for every question. Slow, obviously right.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::time::Duration;
 
-use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlStats};
+use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlStats, Waits};
 
 /// A key of the tests.
 pub(crate) type Key = u16;
@@ -19,6 +20,8 @@ pub(crate) struct Known {
     sequence: u64,
     state: State,
     pub(crate) attempts: u32,
+    /// When it was last proposed.
+    proposed: u64,
     /// Whether the entry was given a later deadline while it was queued.
     is_postponed: bool,
 }
@@ -41,6 +44,15 @@ pub(crate) struct Model {
     next: u64,
     known: BTreeMap<Key, Known>,
     pub(crate) stats: TtlStats,
+    waits: AllWaits,
+}
+
+/// Each wait that was counted, in nanoseconds.
+#[derive(Clone, Default)]
+struct AllWaits {
+    first: Vec<u64>,
+    retry: Vec<u64>,
+    pending_times: Vec<u64>,
 }
 
 /// How much more a poll may do.
@@ -67,10 +79,53 @@ fn clamped(time: u128) -> u64 {
     u64::try_from(time).unwrap_or(u64::MAX)
 }
 
+/// Compares a histogram with all that was counted in it.
+fn same_waits(found: &Waits, waits: &[u64]) {
+    let total = waits.iter().fold(0, |sum: u64, wait| sum.saturating_add(*wait));
+    assert_eq!(found.count(), waits.len() as u64);
+    assert_eq!(found.mean_ns(), total / found.count().max(1));
+    assert_eq!(found.longest_ns(), waits.iter().copied().max().unwrap_or(0));
+    let (mut above, mut below) = (None, 0);
+    for (up_to, count) in found.buckets() {
+        let belongs = |wait: &&u64| above.is_none_or(|above| **wait > above) && **wait <= up_to;
+        assert_eq!(count, waits.iter().filter(belongs).count() as u64, "up to {up_to} ns");
+        below += count;
+        if count != 0 {
+            let most = found.at_most_ns((below as f64 - 0.5) / waits.len() as f64);
+            assert!(most <= up_to && above.is_none_or(|above| most > above), "{most} ns");
+        }
+        above = Some(up_to);
+    }
+    assert_eq!(found.at_most_ns(1.0), found.longest_ns());
+}
+
 impl Model {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
         let (known, stats) = (BTreeMap::new(), TtlStats::default());
-        Self { config, role: Role::Follower, is_stopped: false, now, next: 0, known, stats }
+        let waits = AllWaits::default();
+        Self { config, role: Role::Follower, is_stopped: false, now, next: 0, known, stats, waits }
+    }
+
+    /// Compares the histograms with all that should have been counted in them. O(n) for all that was.
+    pub(crate) fn check_waits(&self, found: &TtlStats) {
+        same_waits(&found.first_waits, &self.waits.first);
+        same_waits(&found.retry_waits, &self.waits.retry);
+        same_waits(&found.pending_times, &self.waits.pending_times);
+    }
+
+    /// Compares counts and lengths.
+    pub(crate) fn check_stats(&self, mut found: TtlStats) {
+        for (waits, all) in [
+            (&mut found.first_waits, &self.waits.first),
+            (&mut found.retry_waits, &self.waits.retry),
+            (&mut found.pending_times, &self.waits.pending_times),
+        ] {
+            assert_eq!(mem::take(waits).count(), all.len() as u64);
+        }
+        let lengths = [self.len(), self.count(Phase::Pending), self.count(Phase::Retrying)];
+        assert_eq!([found.len, found.pending, found.retrying], lengths);
+        (found.len, found.pending, found.retrying) = (0, 0, 0);
+        assert_eq!(found, self.stats);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -151,7 +206,7 @@ impl Model {
 
     fn insert(&mut self, entry: Entry<Key>, deadline: u64, is_postponed: bool) {
         let (sequence, state) = (self.take_next(), State::Queued);
-        let known = Known { deadline, sequence, state, attempts: 0, is_postponed, entry };
+        let known = Known { deadline, sequence, state, attempts: 0, proposed: 0, is_postponed, entry };
         self.known.insert(known.entry.key, known);
     }
 
@@ -191,8 +246,7 @@ impl Model {
 
     fn count_wait(&mut self, key: Key) {
         let since = self.get(key).and_then(Known::pending_since);
-        let waited = since.map_or(0, |since| self.now - since);
-        self.stats.longest_pending_ns = self.stats.longest_pending_ns.max(waited);
+        self.waits.pending_times.extend(since.map(|since| self.now - since));
     }
 
     /// A poll of which `pulled` items at most are taken.
@@ -232,6 +286,7 @@ impl Model {
         if self.known[&key].phase() == Phase::Retrying {
             left.retries = left.retries.checked_sub(1)?;
             self.stats.retried += 1;
+            self.waits.retry.push(self.now - self.known[&key].proposed);
             return Some(self.propose(key));
         }
         left.timeouts = left.timeouts.checked_sub(1)?;
@@ -249,6 +304,7 @@ impl Model {
         let key = due.min_by_key(|known| (known.deadline, known.sequence))?.entry.key;
         left.expiries = left.expiries.checked_sub(1)?;
         self.stats.expired += 1;
+        self.waits.first.push(self.now - self.known[&key].deadline);
         Some(self.propose(key))
     }
 
@@ -264,7 +320,7 @@ impl Model {
     fn propose(&mut self, key: Key) -> Step {
         let state = State::Pending { since: self.now, nth: self.take_next() };
         let known = self.known.get_mut(&key).expect("it is due");
-        (known.state, known.attempts) = (state, known.attempts + 1);
+        (known.state, known.attempts, known.proposed) = (state, known.attempts + 1, self.now);
         Step::Proposed((key, known.entry.index, known.entry.owner, known.attempts))
     }
 

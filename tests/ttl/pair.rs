@@ -206,10 +206,10 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(queue.is_empty(), model.len() == 0);
         assert_eq!(queue.as_set().pending_len(), model.count(Phase::Pending), "pending");
         assert_eq!(queue.as_set().retrying_len(), model.count(Phase::Retrying), "retrying");
-        assert_eq!(queue.as_set().stats(), model.stats, "queue left, model right");
+        model.check_stats(queue.as_set().stats());
         let mut of_set = self.set.stats();
         of_set.scheduled -= 1; // of the handle that is stale from the start
-        assert_eq!(of_set, model.stats, "set left, model right");
+        model.check_stats(of_set);
         assert_eq!(self.set.len(), queue.len());
         if model.len() == 0 {
             self.filed_before = self.filed();
@@ -264,6 +264,8 @@ impl<G: Geometry> Pair<G> {
 
     /// Compares every entry and every order, and checks every invariant of the structure.
     pub(crate) fn compare_all(&self) {
+        self.model.check_waits(&self.stats());
+        self.model.check_waits(&self.set.stats());
         let (queue, model) = (&self.queue, &self.model);
         queue.check_invariants();
         self.set.check_invariants();

@@ -156,6 +156,12 @@ pub struct Status {
     pub proposed: u64,
     /// How many of its expiries it proposed again after a failure or a timeout.
     pub retried: u64,
+    /// How many of its proposals were refused, or had no outcome in time.
+    pub failed: u64,
+    /// Of its first proposals 99 in 100 came at most this long after their deadline, to a factor of two.
+    pub late_p99_us: u64,
+    /// Of its proposals 99 in 100 had an outcome, or were given up, within this, to a factor of two.
+    pub outcome_p99_us: u64,
     /// How many expiries it has applied since its start.
     pub expired: u64,
     /// How many expiries it has applied that found their key gone or set anew.

@@ -49,6 +49,7 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
                 assert_eq!(proposed(id), if id == leader { 40 } else { 0 });
             }
             assert!(histories[0].iter().all(|it| it.by == leader));
+            assert!(after[&leader].late_p99_us > 0 && after[&leader].outcome_p99_us > 0);
             return;
         }
     }
