@@ -16,9 +16,6 @@ mod bytes;
 #[allow(dead_code, unused_macros, reason = "the tests use more of them")]
 mod geometries;
 
-#[path = "../../tests/index/pair.rs"]
-mod index_pair;
-
 #[path = "../../tests/wheel/decoding.rs"]
 mod decoding;
 
@@ -26,7 +23,7 @@ mod decoding;
 mod model;
 
 #[path = "../../tests/wheel/pair.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
+#[allow(clippy::duplicate_mod, dead_code, reason = "the tests use more of it, and it is compiled for both wheels")]
 mod pair;
 
 mod retry;
@@ -36,6 +33,9 @@ mod script;
 
 #[path = "../../tests/wheel/serialized.rs"]
 mod serialized;
+
+#[path = "../../tests/wheel/subject.rs"]
+mod subject;
 
 use std::fmt;
 
@@ -82,7 +82,7 @@ struct Subject {
     /// Append only, as a stored input means its kind by place.
     read: [fn(&[u8], usize) -> Script; 4],
     run: fn(&Script),
-    run_index: fn(&Script, u32),
+    run_index: fn(&Script),
     load: fn(&stored::Input),
 }
 
@@ -94,7 +94,7 @@ impl Subject {
             run: |script| {
                 Pair::<G>::new(script.start).exhausting(exhaust).run(&script.ops);
             },
-            run_index: index_pair::run::<G>,
+            run_index: index::run::<G>,
             load: stored::Input::load::<G>,
         }
     }

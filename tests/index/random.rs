@@ -1,14 +1,15 @@
-//! Random scripts of every kind, in all geometries, with few indexes and with many: other ones in each run.
+//! Random scripts of every kind, in all geometries: other ones in each run.
 
 use timer_wheel::Geometry;
 
 use crate::arbitrary::{self, Drawn};
 use crate::decoding::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::geometries::Widest;
-use crate::pair::{INDEXES, run};
+use crate::pair::Pair;
 
 fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
-    INDEXES.iter().for_each(|&indexes| run::<G>(&script.script(), indexes));
+    let script = script.script();
+    Pair::<G>::new(script.start).run(&script.ops);
 }
 
 /// A test for each kind, so that they run at the same time.
@@ -26,8 +27,8 @@ macro_rules! random_scripts {
 }
 
 random_scripts! {
-    any_operations_agree_with_model: Mixed, 40, 200;
-    advances_at_the_edges_agree_with_model: Edges, 10, 150;
+    any_operations_agree_with_model: Mixed, 60, 200;
+    advances_at_the_edges_agree_with_model: Edges, 15, 150;
     interrupted_advances_agree_with_model: Backlog, 15, 120;
     bursts_agree_with_model: Bursts, 15, 60;
 }

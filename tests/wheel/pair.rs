@@ -1,5 +1,5 @@
 //! The pair: a wheel and its model, run through the same operations and compared in everything
-//! that can be observed.
+//! that can be observed. The module above says which wheel, in `subject`.
 
 // By path, as the fuzz targets include this file by path.
 #[path = "pair/advances.rs"]
@@ -11,8 +11,9 @@ mod operations;
 
 use std::collections::HashSet;
 
-use timer_wheel::{Budget, Geometry, Lane, TimerKey, Wheel};
+use timer_wheel::{Budget, Geometry, Lane, TimerKey};
 
+use super::subject::{DueTimer, IS_WHEEL, Subject, reload};
 use crate::geometries::{few, rotation_bits};
 use crate::model::Model;
 use crate::script::{Op, Pick, Road, When, lane};
@@ -21,18 +22,18 @@ use crate::script::{Op, Pick, Road, When, lane};
 pub(crate) const LEVELS: usize = 5;
 
 /// Serializes a wheel and reads it back.
-pub(crate) type Reload<G> = fn(Wheel<u64, G>, Road) -> Wheel<u64, G>;
+pub(crate) type Reload<G> = fn(Subject<G>, Road) -> Subject<G>;
 
 /// Lets a wheel's order numbers run out after that many more; does nothing where the library is not
 /// built for it.
-pub(crate) type Exhaust<G> = fn(&mut Wheel<u64, G>, u8);
+pub(crate) type Exhaust<G> = fn(&mut Subject<G>, u8);
 
 /// A timer that fired: deadline and value.
 pub(crate) type Fired = (u64, u64);
 
 /// A wheel and its model. Values are numbers that differ from timer to timer.
 pub(crate) struct Pair<G: Geometry> {
-    pub(crate) wheel: Wheel<u64, G>,
+    pub(crate) wheel: Subject<G>,
     pub(crate) model: Model<u64>,
     /// Every key ever given out, in that order.
     keys: Vec<TimerKey>,
@@ -83,12 +84,12 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn new(start: u64) -> Self {
         Self {
-            wheel: Wheel::with_geometry(start),
+            wheel: Subject::with_geometry(start),
             model: Model::new(start),
             keys: Vec::new(),
             known: HashSet::new(),
             fired: Vec::new(),
-            reload: crate::serialized::reload,
+            reload,
             exhaust: |_, _| {},
             lane: None,
             lanes: 0,
@@ -104,7 +105,8 @@ impl<G: Geometry> Pair<G> {
     }
 
     /// A wheel that has a past. Its timers are live, and no other keys are known.
-    pub(crate) fn resume(wheel: Wheel<u64, G>) -> Self {
+    #[allow(dead_code, reason = "only wheels with keys are stored")]
+    pub(crate) fn resume(wheel: Subject<G>) -> Self {
         let (mut pair, mut held, mut released) = (Self::new(wheel.now()), Vec::new(), wheel.clone());
         held.extend(wheel.iter().map(|timer| timer.key).filter(|&key| released.release(key)));
         for timer in released.ascending() {
@@ -160,6 +162,7 @@ impl<G: Geometry> Pair<G> {
             }
             Op::AdvanceToEnd(to, work) => self.advance_to_end(self.resolve(to), work.max(1)),
             Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule, usize::MAX),
+            Op::Hold(..) | Op::Release(..) if !IS_WHEEL => {}
             Op::Hold(to, count) => self.hold(self.resolve(to), count),
             Op::Release(nth, pick) => {
                 let held = self.model.held();

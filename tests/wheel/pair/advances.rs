@@ -1,8 +1,8 @@
 //! Time passes and timers fire, on both.
 
-use timer_wheel::{Budget, DueTimer, Expired, Geometry, Lane, TimerKey};
+use timer_wheel::{Budget, Expired, Geometry, Lane, TimerKey};
 
-use super::{Fired, LEVELS, Pair};
+use super::{DueTimer, Fired, IS_WHEEL, LEVELS, Pair};
 use crate::geometries::rotation_bits;
 use crate::model::Model;
 use crate::script::{Rule, Verdict};
@@ -137,6 +137,7 @@ impl<G: Geometry> Pair<G> {
                 is_stopped = true;
                 break;
             }
+            let verdict = if verdict == Verdict::Hold && !IS_WHEEL { Verdict::Remove } else { verdict };
             if verdict != Verdict::Hold {
                 self.fired.push((deadline, modelled.value));
             }
@@ -170,7 +171,7 @@ impl<G: Geometry> Pair<G> {
         self.is_behind = true;
         for _ in 0..count {
             let due = self.wheel.peek_expired(to);
-            assert_eq!(due.as_ref().map(DueTimer::key), self.model.first_due());
+            assert_eq!(due.as_ref().map(|due| due.key()), self.model.first_due());
             let Some(due) = due else {
                 return self.check_progress();
             };
@@ -235,7 +236,7 @@ pub(super) fn parts(item: Expired<u64>) -> (TimerKey, u64, u64) {
     (item.key, item.deadline, item.value)
 }
 
-fn rearm<G: Geometry>(due: DueTimer<'_, u64, G>, lane: Option<Lane>, deadline: u64) {
+fn rearm<G: Geometry>(due: DueTimer<'_, G>, lane: Option<Lane>, deadline: u64) {
     match lane {
         Some(lane) => due.rearm_in(lane, deadline),
         None => due.rearm(deadline),

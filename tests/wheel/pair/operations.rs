@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use timer_wheel::{Geometry, TimerKey, Wheel};
+use timer_wheel::{Geometry, TimerKey};
 
-use super::Pair;
 use super::advances::{parts, write};
 use super::comparison::check_delay;
+use super::{IS_WHEEL, Pair, Subject};
 use crate::script::{MAX_LANES, Road, lane};
 
 /// How often a burst of operations has everything checked, counted in operations.
@@ -197,9 +197,11 @@ impl<G: Geometry> Pair<G> {
 
     pub(super) fn pass_through(&mut self, road: Road) {
         let start = self.model.now();
-        let wheel = std::mem::replace(&mut self.wheel, Wheel::with_geometry(start));
+        let wheel = std::mem::replace(&mut self.wheel, Subject::with_geometry(start));
         self.wheel = (self.reload)(wheel, road);
-        self.lanes = 0;
+        if IS_WHEEL {
+            self.lanes = 0;
+        }
         self.is_behind = true;
         self.wake_ups += self.model.len() * Self::WAKE_UPS;
     }
