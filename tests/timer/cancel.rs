@@ -1,7 +1,5 @@
 //! Cancelling and rescheduling, wherever the job is.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -83,23 +81,6 @@ fn job_that_an_executor_has_not_started_is_cancelled() {
     let stats = bench.timer.stats();
     assert_eq!((bench.log.len(), stats.fired, stats.len), (0, 0, 0));
     assert_eq!((stats.cancelled, stats.abandoned), (1, 0));
-}
-
-#[test]
-#[allow(clippy::mutable_key_type, reason = "what is hashed and compared does not change")]
-fn handles_are_equal_exactly_if_they_are_of_one_job() {
-    let (bench, other) = (Bench::new(), Bench::new());
-    let handle = bench.schedule(SECOND, 1);
-    let of_other_timer = other.schedule(SECOND, 1);
-    assert_eq!(handle, handle.clone());
-    assert_ne!(handle, of_other_timer);
-    handle.cancel();
-    let in_its_place = bench.schedule(SECOND, 1);
-    assert_ne!(handle, in_its_place, "the same slot, another job");
-    let hash = |handle| BuildHasherDefault::<DefaultHasher>::default().hash_one(handle);
-    assert_ne!(hash(&handle), hash(&in_its_place), "they share no bucket");
-    let handles: HashSet<TimerHandle> = [handle.clone(), handle, of_other_timer, in_its_place].into();
-    assert_eq!(handles.len(), 3);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! All futures of a timer: after a shutdown, over the limit, and on executors.
+//! All futures of a timer: after a shutdown, over the limit, and on executors. What they answer else is in `tests/local`, in one
+//! set with those of a `LocalTimer`.
 
 use std::future::{pending, ready};
 use std::task::Poll;
@@ -59,6 +60,15 @@ fn futures_go_where_they_are_needed() {
         "(Interval { period: 1ms, .. }, (Timeout { limit: After(1ms), .. }, OwnedTimeout { delay: 1ms, .. }))";
     assert_eq!(text, expected);
     assert!(format!("{:?}", timer.sleep(MS)).starts_with("Sleep { deadline: Some("));
+}
+
+#[test]
+fn owned_timeout_does_not_keep_the_timer_running() {
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
+    let mut ended = bench.timer.timeout_owned(SECOND, pending::<()>());
+    executor.start([&mut ended]);
+    drop(bench);
+    assert_eq!(executor.poll(&mut ended), Poll::Ready(Err(TimeoutError::Refused(Reason::ShutDown))));
 }
 
 /// What any executor is to do.

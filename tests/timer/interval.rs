@@ -1,4 +1,4 @@
-//! Intervals: their rate, what becomes of ticks that were missed, and their end.
+//! Intervals at their end, in a full timer and with a period of zero. When they tick is in `tests/local`.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -27,61 +27,6 @@ fn interval_that_is_late_ends_with_the_timer() {
         bench.clock.advance(15 * MS);
         assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
     }
-}
-
-#[test]
-fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
-    let (bench, executor) = (Bench::new(), ManualExecutor::default());
-    let mut beat = bench.timer.interval(10 * MS);
-    let mut poll = || ticks(&executor, &mut beat) == Poll::Ready(Ok(()));
-    assert!(!poll());
-    bench.advance(10 * MS);
-    assert!(poll() && !poll());
-    bench.advance(37 * MS); // late, at 47, for those of 20, 30 and 40
-    assert!(poll() && !poll());
-    bench.advance(2 * MS);
-    assert!(!poll());
-    bench.advance(MS);
-    assert!(poll() && !poll(), "at 50");
-    assert_eq!((executor.wakes(), bench.timer.len()), (3, 1));
-    drop(beat);
-    assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
-}
-
-#[test]
-fn interval_at_ticks_at_its_start_and_at_whole_periods_after_that() {
-    let (bench, executor) = (Bench::new(), ManualExecutor::default());
-    let at = |time| bench.timer.interval_at(bench.clock.origin() + time, 10 * MS);
-    let mut beat = at(3 * MS);
-    assert_eq!(beat.period(), 10 * MS);
-    for step in [3 * MS, 10 * MS, 10 * MS] {
-        bench.advance(step - Duration::from_nanos(1));
-        assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
-        bench.advance(Duration::from_nanos(1));
-        assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())));
-    }
-    let mut late = at(Duration::ZERO); // at 23, for 0, 10 and 20
-    assert_eq!(ticks(&executor, &mut late), Poll::Ready(Ok(())));
-    assert_eq!(ticks(&executor, &mut late), Poll::Pending);
-    bench.advance(7 * MS);
-    assert_eq!(ticks(&executor, &mut late), Poll::Ready(Ok(())));
-    assert_eq!(bench.timer.interval(Duration::MAX).period(), Duration::from_nanos(u64::MAX));
-}
-
-#[test]
-fn interval_that_is_reset_ticks_a_period_from_then() {
-    let (bench, executor) = (Bench::new(), ManualExecutor::default());
-    let mut beat = bench.timer.interval(10 * MS);
-    for round in 0..5 {
-        assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
-        bench.advance(9 * MS);
-        beat.reset();
-        assert_eq!((executor.wakes(), ticks(&executor, &mut beat)), (0, Poll::Pending), "round {round}");
-    }
-    bench.advance(10 * MS);
-    assert_eq!((executor.wakes(), ticks(&executor, &mut beat)), (1, Poll::Ready(Ok(()))));
-    bench.advance(10 * MS);
-    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())), "at 65");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `Builder::limit`: never more jobs and sleeps than it says, and whatever leaves frees one place.
 
 use std::future::{pending, ready};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
@@ -34,15 +34,6 @@ fn limit_is_for_all_shards_together_whichever_thread_fills_them() {
 }
 
 #[test]
-fn limit_holds_for_threads_that_fill_the_timer_at_once() {
-    const LIMIT: usize = 1_000;
-    let bench = Bench::with(|builder| builder.shards(4).limit(LIMIT));
-    let all = AtomicUsize::new(0);
-    on_threads_at_once(4, || _ = all.fetch_add(admitted(&bench.timer, LIMIT).len(), Ordering::Relaxed));
-    assert_eq!((all.into_inner(), bench.timer.len()), (LIMIT, LIMIT));
-}
-
-#[test]
 fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
     let bench = Bench::with(|builder| builder.limit(2));
     let beat = bench.timer.every(HOUR, Missed::Skip, || ()).unwrap();
@@ -59,30 +50,6 @@ fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
     assert!(bench.timer.every(SECOND, Missed::Skip, || ()).is_ok());
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
-}
-
-#[test]
-fn key_at_the_limit_replaces_its_own_job_and_no_other_key_is_admitted() {
-    for shards in [1, 4] {
-        let bench = Bench::with(|builder| builder.shards(shards).limit(2));
-        let keyed = KeyedTimer::new(bench.timer.clone());
-        for key in 0..2 {
-            assert!(!keyed.set_after(key, SECOND, bench.log.job(key)).unwrap());
-        }
-        for round in 0..10 {
-            assert!(keyed.set_after(1, 2 * SECOND, bench.log.job(10 + round)).unwrap(), "replaced");
-            let refused = keyed.set_after(2, MS, bench.log.job(9)).unwrap_err();
-            assert_eq!((refused.reason, keyed.len(), bench.timer.len()), (Reason::Full, 2, 2));
-        }
-        bench.advance(SECOND);
-        assert!(!keyed.set_after(2, SECOND, bench.log.job(2)).unwrap(), "there is room");
-        assert_eq!(keyed.set_after(0, MS, || ()).unwrap_err().reason, Reason::Full, "its job has run");
-        assert!(keyed.reschedule_after(&1, SECOND));
-        bench.advance(SECOND);
-        let mut ran = bench.log.read();
-        ran.sort_unstable();
-        assert_eq!((ran, keyed.len()), (vec![0, 2, 19], 0));
-    }
 }
 
 /// A timer of one place.
@@ -249,27 +216,6 @@ fn job_that_replaces_that_of_its_key_has_its_place() {
         assert_places(&bench.timer, limit);
         assert_eq!(bench.log.read(), [2]);
     }
-}
-
-/// A key that is replaced while other threads want its place: it never loses its job to them.
-#[test]
-fn key_at_the_limit_is_replaced_whatever_other_threads_schedule() {
-    const ROUNDS: usize = 2_000;
-    let bench = Bench::with(|builder| builder.shards(4).limit(1));
-    let keyed = KeyedTimer::new(bench.timer.clone());
-    keyed.set_after("key", HOUR, || ()).unwrap();
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                assert_eq!(bench.timer.schedule_after(HOUR, || ()).unwrap_err().reason, Reason::Full);
-            }
-        });
-        let replaced = (0..ROUNDS).filter(|_| keyed.set_after("key", HOUR, || ()).is_ok_and(|is_replaced| is_replaced));
-        let replaced = replaced.count();
-        is_over.store(true, Ordering::Relaxed);
-        assert_eq!(replaced, ROUNDS);
-    });
 }
 
 /// Counted by the callers: a job is counted after its admission and no longer before its cancel.

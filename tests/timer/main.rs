@@ -27,7 +27,6 @@ mod panics;
 mod periodic;
 mod random;
 mod reentrancy;
-mod reset;
 #[path = "../wheel/rng.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod rng;
@@ -38,5 +37,4 @@ mod sleep;
 mod soak;
 mod start;
 mod stats;
-mod timeout;
 mod wake_ups;

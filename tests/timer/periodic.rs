@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, ManualClock, TimerHandle};
@@ -122,35 +121,6 @@ fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_
         let most = (budget + shards - 1) as u64 + BEATS;
         assert!(waits.iter().all(|wait| *wait <= most), "{waits:?}");
     }
-}
-
-#[test]
-fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_budget() {
-    const BUDGET: u64 = 16;
-    let bench = Bench::with(|builder| builder.budget(BUDGET as usize));
-    let runs = Arc::new(AtomicU64::new(0));
-    let own: Arc<OnceLock<TimerHandle>> = Arc::default();
-    let job = {
-        let (clock, timer, log) = (bench.clock.clone(), bench.timer.clone(), bench.log.clone());
-        let (runs, own) = (Arc::clone(&runs), Arc::clone(&own));
-        move || {
-            clock.advance(3 * MS);
-            match runs.fetch_add(1, Ordering::Relaxed) + 1 {
-                1_000 => _ = timer.schedule_after(Duration::ZERO, count_writer(&runs, &log)).unwrap(),
-                2_000 => _ = own.get().unwrap().cancel(),
-                _ => {}
-            }
-        }
-    };
-    let beat = bench.timer.every(MS, Missed::CatchUp, job).unwrap();
-    own.set(beat.clone()).unwrap();
-    bench.clock.advance(MS);
-    while beat.is_live() {
-        bench.settle();
-    }
-    assert_eq!(runs.load(Ordering::Relaxed), 2_000);
-    let ran = bench.log.read();
-    assert!(ran.len() == 1 && ran[0] <= 1_000 + BUDGET + 1, "{ran:?}");
 }
 
 /// As long as there are no more of them than a budget.

@@ -38,16 +38,6 @@ fn jobs_of_all_shards_start_in_order_of_their_deadlines() {
 }
 
 #[test]
-fn one_shard_keeps_the_order_of_calls_on_all_threads() {
-    let bench = sharded(1);
-    on_threads(100, |number| {
-        bench.schedule(SECOND, number);
-    });
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), (0..100).collect::<Vec<_>>());
-}
-
-#[test]
 fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
     let bench = sharded(4);
     bench.timer.schedule_after(SECOND, || ()).unwrap();

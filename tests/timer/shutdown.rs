@@ -131,24 +131,6 @@ fn dropping_the_last_timer_discards_and_joins() {
 }
 
 #[test]
-fn dropping_the_last_timer_inside_a_job_does_not_hang() {
-    let (clock, log) = (ManualClock::new(), Log::default());
-    let panics = log.clone();
-    let builder = Timer::builder().on_panic(move |_| panics.write(99));
-    let timer = builder.clock(clock.clone()).start().unwrap();
-    let (sender, ended) = mpsc::channel::<()>();
-    let witness = Witness(log.clone(), 1);
-    timer.schedule_after(HOUR, move || drop((witness, sender))).unwrap();
-    let (give, take) = mpsc::channel::<Timer>();
-    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
-    clock.advance(MS);
-    give.send(timer).unwrap();
-    // The thread ends after the job, and drops the other job.
-    assert!(ended.recv().is_err());
-    assert_eq!(log.read(), [1]);
-}
-
-#[test]
 fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     let (queue, jobs) = mpsc::sync_channel::<Job>(0);
     let (executor, handed) = mpsc::channel();
@@ -217,22 +199,6 @@ fn job_may_wait_for_another_timer() {
     bench.advance(MS);
     assert_eq!(answers.recv(), Ok([Ok(()); 2]));
     assert_eq!(other.log.read(), [1]);
-}
-
-#[test]
-fn callers_after_a_shutdown_get_their_job_back() {
-    let bench = Bench::new();
-    bench.timer.shutdown(Shutdown::Discard).unwrap();
-    let mut refused = bench.timer.schedule_after(MS, bench.log.job(1)).unwrap_err();
-    assert_eq!(refused.reason, Reason::ShutDown);
-    assert_eq!(refused.to_string(), "the timer is shut down");
-    (refused.job)();
-    assert_eq!(bench.log.read(), [1]);
-    let refused = bench.timer.every(MS, Missed::Skip, || ()).unwrap_err();
-    assert_eq!(refused.reason, Reason::ShutDown);
-    bench.timer.settle().unwrap();
-    assert_eq!(bench.timer.stats().scheduled, 0);
-    assert_eq!(bench.timer.expiration_delay(), None);
 }
 
 /// More than one piece of work of each kind.

@@ -1,4 +1,4 @@
-//! Sleeps and their wakers. When they fire is in `tests/local`, which compares them with those of a `LocalTimer`.
+//! Sleeps and their wakers. When they fire is in `tests/local`, in one set with those of a `LocalTimer`.
 
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -7,27 +7,76 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 
 use timer_wheel::timer::{Reason, Sleep};
-use timer_wheel::{Job, Shutdown, Timer};
+use timer_wheel::{Clock, Job, Shutdown, Timer};
 
 use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, SECOND};
 
-#[test]
-fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
-    let (bench, hands) = (Bench::new(), [ManualExecutor::default(), ManualExecutor::default()]);
-    let mut sleep = bench.timer.sleep(SECOND);
-    for executor in hands.iter().chain(&hands).chain([&hands[1]]) {
-        executor.start([&mut sleep]);
-        assert_eq!(executor.wakers(), 1);
+const READY: Poll<Result<(), Reason>> = Poll::Ready(Ok(()));
+
+impl Bench {
+    /// Moves a sleep to a time since the clock's origin.
+    fn reset(&self, sleep: &mut Sleep, to: Duration) {
+        sleep.reset(self.clock.origin() + to);
     }
-    assert_eq!(hands[0].wakers(), 0, "dropped");
-    let stats = bench.timer.stats();
-    assert_eq!((stats.len, stats.scheduled), (1, 1));
+
+    /// A sleep that waits for a second, and has been reset as often.
+    fn armed(&self, executor: &ManualExecutor, resets: u32) -> Sleep {
+        let mut sleep = self.timer.sleep(SECOND);
+        executor.start([&mut sleep]);
+        (0..resets).for_each(|_| self.reset(&mut sleep, SECOND));
+        sleep
+    }
+}
+
+/// The thread looks at all of this at once.
+#[test]
+fn sleep_that_was_reset_fires_in_the_order_of_its_last_deadline() {
+    let (bench, executor) = (Bench::with(|builder| builder.shards(1)), Arc::new(ManualExecutor::default()));
+    let mut sleep = bench.armed(&executor, 1);
+    bench.reset(&mut sleep, 3 * SECOND);
+    for second in [2, 4] {
+        let (executor, log) = (Arc::clone(&executor), bench.log.clone());
+        bench.timer.schedule_after(second * SECOND, move || log.write(executor.wakes() as u64)).unwrap();
+    }
+    bench.advance(HOUR);
+    assert_eq!(bench.log.read(), [0, 1]);
+}
+
+#[test]
+fn sleep_refused_for_the_limit_tries_again_when_it_is_reset() {
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let first = bench.armed(&executor, 0);
+    let mut second = bench.timer.sleep(SECOND);
+    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    drop(first);
+    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    bench.reset(&mut second, SECOND);
+    executor.start([&mut second]);
     bench.advance(SECOND);
-    assert_eq!((hands[0].wakes(), hands[1].wakes()), (0, 1));
-    assert_eq!(hands[0].poll(&mut sleep), Poll::Ready(Ok(())));
+    assert_eq!(executor.poll(&mut second), READY);
+}
+
+#[test]
+fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for resets in 0..3 {
+            let (bench, executor) = (Bench::new(), ManualExecutor::default());
+            let (mut before, mut after) = (bench.armed(&executor, resets), bench.armed(&executor, resets));
+            bench.reset(&mut before, HOUR);
+            bench.clock.advance(SECOND);
+            assert!(bench.timer.shutdown(how).unwrap().is_empty());
+            assert_eq!(executor.wakers(), 0);
+            bench.reset(&mut after, 2 * SECOND);
+            let refused = Poll::Ready(Err(Reason::ShutDown));
+            assert_eq!([executor.poll(&mut before), executor.poll(&mut after)], [refused; 2]);
+            bench.reset(&mut before, SECOND);
+            assert_eq!(executor.poll(&mut before), READY);
+        }
+    }
 }
 
 /// The job before it is due at the same time: the timer is firing.

@@ -96,33 +96,6 @@ fn jobs_that_an_executor_has_taken_wake_nobody() {
     assert_eq!((bench.timer.len(), jobs.try_iter().count()), (2_000, 2_000));
 }
 
-#[test]
-fn far_job_wakes_the_thread_a_few_times_only() {
-    let bench = Bench::new();
-    bench.schedule(1_000 * HOUR, 1);
-    bench.settle();
-    let before = wake_ups(&bench);
-    (0..1_000).for_each(|_| bench.clock.advance(HOUR));
-    bench.settle();
-    assert_eq!(bench.log.len(), 1);
-    // It slept when its time came: that one is counted.
-    let wake_ups = wake_ups(&bench) - before;
-    assert!((1..=7).contains(&wake_ups), "{wake_ups} wake-ups");
-}
-
-/// Nobody calls the timer meanwhile, and what has woken the thread before is soon used up.
-#[test]
-fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
-    let (bench, jobs) = Bench::with_pool();
-    let job = bench.log.job(1);
-    bench.timer.every(SECOND, Missed::CatchUp, job).unwrap();
-    bench.advance(10 * SECOND);
-    for _ in 0..10 {
-        jobs.recv().unwrap().run();
-    }
-    assert_eq!(bench.log.len(), 10);
-}
-
 /// Of those who wait, neither is forgotten.
 #[test]
 fn settling_and_shutdown_are_noticed_though_a_job_has_used_up_the_unpark() {
