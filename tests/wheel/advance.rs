@@ -1,14 +1,21 @@
-//! An advance yields every timer that is due, once. Neither the geometry nor the way an advance is split changes which, or in
+//! Any `u64` is a deadline, and an advance yields every timer that is due, once. Neither the geometry nor the way an advance is split changes which, or in
 //! which order.
 
-use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::arbitrary::{Drawn, check};
 use crate::decoding::Mixed;
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Widest};
 use crate::pair::{Fired, Pair};
-use crate::schedule::CLOCKS;
 use crate::script::{Op, Rule, Script, When, spans};
+
+/// Clocks at which the arithmetic of ticks has wrapped, changed sign or been cut short.
+const CLOCKS: [u64; 12] = {
+    const MEBI: u64 = 1 << 20;
+    const SIGN: u64 = 1 << 63;
+    const MAX: u64 = u64::MAX;
+    [0, 1, MEBI - 1, MEBI, MEBI + 1, MAX >> 32, MEBI << 32 | 99, SIGN - 1, SIGN, SIGN + 1, MAX - 1, MAX]
+};
 
 /// The jumps at which wheels have failed, for one geometry: nothing, one, each span and around it.
 fn jumps<G: Geometry>() -> Vec<u64> {
@@ -45,27 +52,35 @@ fn advance_at_every_clock_and_jump_fires_exactly_what_is_due() {
     check::<Widest>();
 }
 
-/// theine-go#64 and nats#7070: a sweep off by one bucket, or a missed revolution.
+/// Caffeine and moka#248: zero, past and tiny delays hashed into a bucket of the future, or looped
+/// for ever.
 #[test]
-fn advance_by_whole_revolutions_leaves_nothing_due_alive() {
+fn zero_tiny_and_past_delays_fire_on_the_very_next_advance() {
     fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        for (level, &span) in spans.iter().enumerate() {
-            // The rotation of a level is the span of the next; the far level has none.
-            let rotation = spans.get(level + 1).copied().unwrap_or(span * 2);
-            for jump in [span, rotation - 1, rotation, rotation + 1, 3 * rotation] {
-                let mut pair = Pair::<G>::new(span / 2);
-                for round in 0..12_u64 {
-                    for delay in [1, span - 1, span, rotation - 1, rotation, rotation + span] {
-                        pair.schedule(pair.model.now().saturating_add(delay + round));
-                    }
-                    pair.apply(&Op::Advance(When::In(jump)));
-                }
-                pair.finish();
+        for clock in CLOCKS {
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(clock);
+            let around = [clock, clock.saturating_add(1), clock.saturating_sub(1), 0];
+            for (value, deadline) in (0..).zip(around) {
+                wheel.schedule(deadline, value);
             }
+            assert_eq!(wheel.expiration_delay(), Some(0), "at {clock}");
+            let due: Vec<u64> = wheel.advance(clock).map(|item| item.value).collect();
+            let expected: &[u64] = match clock {
+                0 => &[0, 2, 3],
+                1 => &[2, 3, 0],
+                u64::MAX => &[3, 2, 0, 1],
+                _ => &[3, 2, 0],
+            };
+            assert_eq!(due, expected, "at {clock}");
+            if clock < u64::MAX {
+                assert_eq!(wheel.expiration_delay(), Some(1), "at {clock}");
+                assert_eq!(wheel.advance(clock + 1).count(), 1);
+            }
+            assert!(wheel.is_empty());
         }
     }
     in_every_geometry!(check);
+    check::<Widest>();
 }
 
 /// One way to bring a wheel to a moment.

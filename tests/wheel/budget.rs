@@ -17,57 +17,6 @@ fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
     passed
 }
 
-/// The timers that calls with a shared budget fire, and what is left of it, are those of an advance with that budget.
-#[test]
-fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
-    fn check<G: Geometry>(budget: Budget, crowd: u64) {
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-        let horizon = 3 * spans::<G>()[1];
-        // A crowd at one time, and others in no order.
-        (0..crowd).for_each(|n| _ = wheel.schedule(horizon / 2, n));
-        (0..crowd).for_each(|n| _ = wheel.schedule(n * 7_919 % crowd * horizon / crowd, n));
-        for now in [horizon / 3, horizon, horizon] {
-            loop {
-                let [mut popped, mut stepped, mut peeked] = [(); 3].map(|()| wheel.clone());
-                let mut unused = budget;
-                let fired: Vec<_> = wheel.advance_with_budget(now, &mut unused).collect();
-                assert_eq!(unused.fires, budget.fires - fired.len());
-
-                let mut left = budget;
-                let pop = || Some(popped.peek_expired_with_budget(now, &mut left)?.remove());
-                assert_eq!(std::iter::from_fn(pop).collect::<Vec<_>>(), fired);
-                assert_eq!(left, unused);
-                assert_eq!(popped.stats().near, wheel.stats().near);
-
-                let mut left = budget;
-                let one_each = || stepped.advance_with_budget(now, &mut left).next();
-                assert_eq!(std::iter::from_fn(one_each).collect::<Vec<_>>(), fired, "dropped after each");
-                assert_eq!(left, unused);
-
-                let mut left = budget;
-                for timer in &fired {
-                    let due = peeked.peek_expired_with_budget(now, &mut left).expect("it is due");
-                    assert_eq!((due.key(), due.deadline()), (timer.key, timer.deadline));
-                    due.rearm(u64::MAX);
-                }
-                assert!(peeked.peek_expired_with_budget(now, &mut left).is_none());
-                assert_eq!(left, unused);
-                assert_eq!(peeked.has_backlog(), wheel.has_backlog());
-                if !wheel.has_backlog() {
-                    break;
-                }
-            }
-        }
-        assert!(wheel.is_empty());
-    }
-    for work in [1, 2, 7, 40, 300, usize::MAX] {
-        for fires in [1, 5, usize::MAX] {
-            check::<Millis>(Budget::of_work(work).with_fires(fires), 700);
-            check::<Tiny>(Budget::of_work(work).with_fires(fires), 200);
-        }
-    }
-}
-
 /// An advance that is dropped has paid for the bucket that it opened and for what it yielded, and not for the rest.
 #[test]
 fn dropped_advance_pays_for_what_it_did() {

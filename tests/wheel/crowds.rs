@@ -1,6 +1,6 @@
-//! Crowds in one tick, in a coarse bucket and in a far rotation, fired by any budget and disturbed in between.
+//! Crowds in one tick and in a far rotation, fired by any budget.
 
-use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
+use timer_wheel::{Budget, Geometry, Millis, Wheel};
 
 use crate::geometries::{FAR_TIMERS, Narrow, few};
 use crate::pair::{LEVELS, Pair};
@@ -48,55 +48,6 @@ fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
             check::<Millis>(arrival, work);
             check::<Narrow>(arrival, work);
         }
-    }
-}
-
-/// A crowd that is moved ahead, opened and fired by a unit a call, while timers are cancelled, postponed, taken back and
-/// scheduled between the calls: in one tick, in a coarse bucket, and in a far rotation.
-#[test]
-fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
-    fn check<G: Geometry>(level: usize, timers: u64, is_spread: bool) {
-        let spans = spans::<G>();
-        let start = 2 * spans[level];
-        let apart = if is_spread { spans[level] / timers } else { 0 };
-        let mut pair = Pair::<G>::new(start - spans[level] / 2 - 1);
-        pair.apply(&Op::Storm(When::At(u64::MAX), 0, FAR_TIMERS as u8));
-        (0..timers).for_each(|n| pair.schedule(start + n * apart));
-        // Some ticks before the crowd begins; when it does; and when all of it is due.
-        let end = start + timers * apart;
-        let mut calls = 0;
-        for to in [start - spans[level] / 3, start - 1, start, end] {
-            while pair.model.now() < to || pair.wheel.has_backlog() {
-                let before = pair.wheel.levels().map(|level| level.timers);
-                pair.apply(&Op::AdvanceBudgeted(When::At(to), Budget::of_work(1), 0));
-                let after = pair.wheel.levels().map(|level| level.timers);
-                let left = before.iter().zip(after);
-                let taken: usize = left.map(|(before, after)| before.saturating_sub(after)).sum();
-                assert!(taken <= 1, "{taken} timers were taken from buckets");
-                calls += 1;
-                assert!(calls <= 20 * timers, "{} are left", pair.model.len());
-                let nth = (calls * 7 % timers) as u8;
-                if calls > 2 * timers {
-                    continue;
-                }
-                match calls % 8 {
-                    1 => pair.apply(&Op::Cancel(Pick::Live(nth))),
-                    2 => pair.apply(&Op::Schedule(When::At(start + u64::from(nth) * apart))),
-                    4 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::At(end + u64::from(nth)))),
-                    5 => pair.apply(&Op::Schedule(When::At(end - apart / 2))),
-                    7 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::In(0))),
-                    _ => {}
-                }
-            }
-        }
-        assert!(calls > timers, "{calls} calls of one unit");
-        pair.finish();
-    }
-    for is_spread in [true, false] {
-        for level in 0..LEVELS {
-            check::<Narrow>(level, 40, is_spread);
-        }
-        check::<Compact>(2, 150, is_spread);
     }
 }
 

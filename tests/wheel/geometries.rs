@@ -88,11 +88,6 @@ pub(crate) fn far_work<G: Geometry>(count: u64) -> usize {
     moves as usize + 2 * count as usize + (spans as usize + 2) * count.div_ceil(1 << spans) as usize
 }
 
-/// How many timers need no lists, whenever they are due.
-pub(crate) const fn near<G: Geometry>() -> usize {
-    if G::LEVEL_BITS[0] < 5 { 1 << G::LEVEL_BITS[0] } else { 32 }
-}
-
 /// So many timers at the end of time are a ballast with which a wheel of any geometry makes lists.
 pub(crate) const FAR_TIMERS: usize = 33;
 

@@ -130,35 +130,3 @@ fn finding_the_first_opens_its_bucket_and_sends_what_is_earlier_to_the_near_heap
     }
     in_every_preset!(check);
 }
-
-/// C16: the buckets are counted once when 64 wait in the heap, not each time that it comes back to 64, and again at 128.
-/// An eviction from a heap that swung around 64 took 39 instructions more.
-#[test]
-fn heap_that_swings_around_a_size_tries_once_to_go_back_to_the_buckets() {
-    let (minute, mut wheel) = (60_000_000_000, Wheel::new(0));
-    let far: Vec<TimerKey> = (0..600).map(|n| wheel.schedule(10 * minute + n * minute, n)).collect();
-    // The first waits in the near heap as it is; for the second its bucket is opened.
-    assert!(wheel.pop_first().is_some() && wheel.peek_first().is_some());
-    let nearer = |wheel: &mut Wheel<u64>, n: u64| wheel.schedule(minute + n * 5_000_000, n);
-    let mut count = 0;
-    while wheel.stats().near < 64 {
-        nearer(&mut wheel, count);
-        count += 1;
-        assert!(count < 100, "they wait in the heap");
-    }
-    // Too many timers were in buckets; now they are few enough.
-    far[300..].iter().for_each(|&key| assert!(wheel.cancel(key).is_some()));
-    for _ in 0..10 {
-        let key = wheel.peek_first().unwrap().key;
-        assert!(wheel.cancel(key).is_some());
-        nearer(&mut wheel, count);
-        count += 1;
-        assert_eq!(wheel.stats().near, 64, "not tried again");
-    }
-    while wheel.stats().near >= 64 {
-        nearer(&mut wheel, count);
-        count += 1;
-        assert!(wheel.stats().near < 128, "tried at 128");
-    }
-    wheel.check_invariants();
-}

@@ -3,20 +3,6 @@
 use timer_wheel::{Budget, Geometry, Millis, TimerKey, Wheel};
 
 use crate::geometries::{Narrow, Tiny};
-use crate::script::spans;
-
-/// Timers on every level and beyond, more than a page of them, and free slots in between.
-fn spread<G: Geometry>() -> Wheel<u64, G> {
-    let spans = spans::<G>();
-    let mut wheel = Wheel::with_geometry(spans[0] / 2);
-    let keys: Vec<TimerKey> =
-        (0..700_u64).map(|n| wheel.schedule(spans[n as usize % 5].saturating_mul(1 + n % 9), n)).collect();
-    for key in keys.iter().skip(3).step_by(11) {
-        assert!(wheel.cancel(*key).is_some());
-    }
-    assert!(wheel.advance(wheel.now() + spans[0]).next().is_some());
-    wheel
-}
 
 /// Values of every size, as large ones live in boxes and a few in groups of their own.
 #[test]
@@ -42,22 +28,6 @@ fn values_of_every_size_and_number_are_shown_once() {
     check::<12>();
     check::<13>();
     check::<100>();
-}
-
-#[test]
-fn cloned_walk_goes_on_from_where_it_is() {
-    fn check<G: Geometry>() {
-        let wheel = spread::<G>();
-        let (mut iter, mut up, mut down) = (wheel.iter(), wheel.ascending(), wheel.descending());
-        for _ in 0..wheel.len() / 2 {
-            assert!(iter.next().is_some() && up.next().is_some() && down.next().is_some());
-        }
-        assert!(iter.clone().eq(iter));
-        assert!(up.clone().eq(up));
-        assert_eq!(down.clone().len(), down.len());
-        assert!(down.clone().eq(down));
-    }
-    in_every_geometry!(check);
 }
 
 #[test]

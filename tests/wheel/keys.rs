@@ -2,45 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use timer_wheel::{Budget, Geometry, TimerKey, Wheel};
+use timer_wheel::{TimerKey, Wheel};
 
-use crate::geometries::Widest;
-use crate::pair::Pair;
 use crate::rng::Rng;
-use crate::schedule::END;
-use crate::script::{Op, Pick, Rule, When};
-
-/// moka#524 and #565: a handle outlived its node and was followed into memory given to another.
-#[test]
-fn stale_keys_of_every_age_never_reach_another_timer() {
-    fn check<G: Geometry>() {
-        let mut pair = Pair::<G>::new(0);
-        for round in 0..100 {
-            // The same few slots, left in every way there is.
-            pair.apply(&Op::Schedule(When::In(10)));
-            pair.apply(&Op::Schedule(END));
-            pair.apply(&match round % 8 {
-                0 => Op::Cancel(Pick::Live(0)),
-                1 => Op::Advance(When::In(10)),
-                2 => Op::Pop(When::In(10)),
-                3 => Op::AdvanceWith(When::In(10), Budget::unlimited(), Rule::Remove),
-                4 => Op::Clear,
-                5 => Op::Drain(1),
-                6 => Op::PeekExpired(When::In(10), 1, Rule::Remove),
-                _ => Op::PopFirst,
-            });
-            pair.apply(&Op::CancelMany(0));
-            let slots = pair.wheel.stats().slots;
-            assert!(slots <= 2, "{slots} slots: they are not reused");
-            if round % 11 == 0 {
-                pair.apply(&Op::Shrink);
-            }
-        }
-        pair.finish();
-    }
-    in_every_geometry!(check);
-    check::<Widest>();
-}
 
 #[test]
 fn panic_of_the_value_takes_no_slot() {

@@ -168,18 +168,3 @@ fn one_lane_too_many_is_refused_and_nothing_is_lost() {
     assert!(wheel.stats().bytes >= bytes + 64 * 16, "the last timer and deadline of each");
     assert!(wheel.advance(100).map(|timer| timer.value).eq((0..MAX_LANES).rev()));
 }
-
-/// A chain for each lane is no reason to make buckets, and is none not to.
-#[test]
-fn lanes_do_not_end_the_time_without_buckets() {
-    let mut wheel = Wheel::new(0);
-    for n in 0..40 {
-        let lane = wheel.add_lane();
-        (0..100).for_each(|nth| _ = wheel.schedule_in(lane, SECOND + nth, n));
-    }
-    (0..31).for_each(|n| _ = wheel.schedule(n * SECOND, n));
-    assert_eq!(wheel.stats().occupied, [0; 5]);
-    (0..100).for_each(|n| _ = wheel.schedule(n * SECOND, n));
-    assert!(wheel.stats().occupied != [0; 5]);
-    wheel.check_invariants();
-}

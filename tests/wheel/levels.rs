@@ -1,84 +1,12 @@
-//! What a wheel shows of itself: its levels, bucket by bucket, and how it prints.
+//! What a wheel shows of itself: the next occupied bucket of each level, its levels, bucket by bucket, and how it prints.
 
-use std::cmp::Reverse;
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use timer_wheel::{Budget, Geometry, Millis, Wheel};
-
-use crate::geometries::{few, near, rotation_bits, with_lists};
+use crate::geometries::{Lopsided, with_lists};
 use crate::script::spans;
 
 /// Nanoseconds in a tick of [`Millis`].
 const TICK: u64 = 1 << 20;
-
-/// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
-/// each level, in the rotation of `now` and the next; in each far bucket, by the highest bit in which the rotations differ;
-/// and of those in the near heap, which are those of the current tick; of the others, which come first in descending
-/// order, all if they are few, else the least of the first few.
-fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
-    let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
-    let (mut far, mut in_heap) = (vec![0; rotation_bits::<G>() as usize], 0);
-    let tick_ns = 1_u64 << G::TICK_BITS;
-    let cursor = now / tick_ns;
-    let later = deadlines.iter().filter(|&it| it / tick_ns > cursor).count();
-    for (nth, &deadline) in (1..).zip(deadlines) {
-        let tick = deadline / tick_ns;
-        if tick <= cursor || later <= near::<G>() || nth == near::<G>() {
-            in_heap += 1;
-            continue;
-        }
-        // From the coarsest level down, the first on whose buckets the two differ.
-        let sizes = levels.each_ref().map(|level| level.len() as u64 / 2);
-        let mut span: u64 = sizes.iter().product();
-        if tick / span != cursor / span {
-            far[((tick / span) ^ (cursor / span)).ilog2() as usize] += 1;
-            continue;
-        }
-        for (level, size) in levels.iter_mut().zip(sizes).rev() {
-            span /= size;
-            if tick / span != cursor / span {
-                level[(tick / span % size) as usize] += 1;
-                break;
-            }
-        }
-    }
-    let [a, b, c, d] = levels;
-    ([a, b, c, d, far], in_heap)
-}
-
-fn levels_agree_with_division<G: Geometry>() {
-    // A bucket of that many is a crowd, and is opened when it becomes one.
-    if few::<G>() < 16 {
-        return;
-    }
-    for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
-        let mut wheel = Wheel::<u64, G>::with_geometry(now);
-        let mut deadlines = vec![0, now, u64::MAX];
-        for bit in 0..64 {
-            let step = 1_u64 << bit;
-            deadlines.extend([now.saturating_add(step), now.saturating_add(step - 1)]);
-            deadlines.extend([now ^ step, now.saturating_add(step).saturating_add(step / 3)]);
-        }
-        // The current tick's last, so that the later ones do not lie among them in the heap.
-        deadlines.sort_by_key(|&deadline| Reverse(deadline));
-        let keys: Vec<_> = deadlines.iter().map(|&deadline| wheel.schedule(deadline, 0)).collect();
-        let cancelled = wheel.schedule(now.saturating_add(spans::<G>()[4] / 2), 0);
-        wheel.cancel(cancelled);
-        let (expected, in_heap) = by_division::<G>(now, &deadlines);
-        assert_eq!(wheel.levels().map(|level| level.buckets), expected, "at {now}");
-        let on_levels: usize = wheel.levels().iter().map(|level| level.timers).sum();
-        assert_eq!(on_levels + in_heap, wheel.len());
-
-        for key in keys {
-            wheel.cancel(key);
-        }
-        assert!(wheel.levels().iter().all(|level| level.timers == 0));
-    }
-}
-
-#[test]
-fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
-    in_every_geometry!(levels_agree_with_division);
-}
 
 #[test]
 fn cursor_is_the_bucket_of_now_on_every_level_and_a_bucket_spans_what_the_geometry_says() {
@@ -159,4 +87,57 @@ fn wheel_prints_its_levels_and_no_timers() {
         "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, near: 0, \
          levels: {}, .. }"
     );
+}
+
+/// On each level, the answer is the start of the next occupied bucket and nothing else.
+#[test]
+fn peek_ahead_tells_the_next_bucket_of_each_level() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for now in [0, spans[0] / 2, spans[4] * 5 + spans[1] + 3] {
+            for level in 1..4 {
+                // In the bucket after next, which no finer level can hold, unless it is the last
+                // of its rotation; then a coarser level holds the timer.
+                let start = (now / spans[level] + 1) * spans[level];
+                if start % spans[level + 1] == 0 {
+                    continue;
+                }
+                let deadline = start + spans[level] / 2;
+                let mut wheel = with_lists::<G>(now);
+                wheel.schedule(deadline, 0);
+                for other in 1..4 {
+                    let expected = (other == level).then_some(start - now);
+                    assert_eq!(wheel.peek_ahead(other), expected, "{other} of {level}");
+                }
+                // Of the ballast one is in the near heap and the others are far.
+                assert_eq!(wheel.peek_ahead(0), Some(u64::MAX - now));
+                assert_eq!(wheel.peek_ahead(4), Some((1 << 63) - now), "the second half of time");
+                wheel.schedule(now, 1);
+                assert_eq!(wheel.peek_ahead(0), Some(0), "the current tick");
+                assert_eq!(wheel.peek_ahead(level), Some(start - now));
+            }
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+}
+
+/// A bucket of few timers is brought up as a whole when it begins, and then they are known to the nanosecond. Of a
+/// crowd the wheel knows the tick.
+#[test]
+fn peek_ahead_finds_timers_that_were_brought_up_early() {
+    for (timers, delay) in [(1, 44 * TICK + 5), (512, 44 * TICK + 5), (513, 44 * TICK)] {
+        let mut wheel = with_lists::<Millis>(0);
+        (0..timers).for_each(|n| _ = wheel.schedule(300 * TICK + 5, n));
+        assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
+        assert!(wheel.advance(256 * TICK).next().is_none());
+        assert_eq!(wheel.peek_ahead(0), Some(delay), "{timers} timers");
+        assert_eq!(wheel.expiration_delay(), Some(delay));
+        assert_eq!(wheel.peek_ahead(1), None);
+        assert!(wheel.advance(300 * TICK).next().is_none());
+        assert_eq!(wheel.peek_ahead(0), Some(5), "the tick has come");
+    }
 }

@@ -26,17 +26,6 @@ const PAGE: usize = 256;
 /// a bucket on each level.
 const PARTS: usize = 3 + LEVELS;
 
-/// What happened to the wheel before the storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Nothing was ever pulled.
-    Untouched,
-    /// A budget ran out in the middle of a coarse bucket, and its rest waits.
-    Cascading,
-    /// A budget ran out in the middle of what is due.
-    Firing,
-}
-
 /// A clock in the middle of a bucket on every level.
 fn unaligned<G: Geometry>() -> u64 {
     let spans = spans::<G>();
@@ -55,31 +44,19 @@ fn deadline<G: Geometry>(part: usize, number: usize) -> u64 {
     }
 }
 
-impl State {
-    /// A wheel in this state, at the unaligned clock, with nothing in it but the ballast and what makes the state.
-    fn wheel<G: Geometry>(self) -> Wheel<u64, G> {
-        let now = unaligned::<G>();
-        let [tick, _, coarse, ..] = spans::<G>();
-        match self {
-            Self::Untouched => with_lists(now),
-            Self::Cascading => {
-                let mut wheel = with_lists(now - 2 * coarse);
-                for number in 0..400 {
-                    // Spread over one bucket of the third level, ahead of the clock.
-                    wheel.schedule(now + coarse / 4 + number * (coarse / 4_000), 0);
-                }
-                wheel.advance_with_budget(now + coarse / 2, &mut Budget::of_work(100)).for_each(drop);
-                assert!(wheel.has_backlog(), "the budget was enough");
-                wheel
-            }
-            Self::Firing => {
-                let mut wheel = with_lists(now - tick);
-                (0..100).for_each(|number| _ = wheel.schedule(now - number % 7, 0));
-                assert_eq!(wheel.advance(now).take(50).count(), 50);
-                wheel
-            }
-        }
-    }
+/// Wheels at the unaligned clock with nothing in them but the ballast and what the state needs: nothing was ever pulled; a
+/// budget ran out in the middle of a coarse bucket, and its rest waits; half of what is due has fired.
+fn states<G: Geometry>() -> [Wheel<u64, G>; 3] {
+    let (now, [tick, _, coarse, ..]) = (unaligned::<G>(), spans::<G>());
+    let mut cascading = with_lists(now - 2 * coarse);
+    // Spread over one bucket of the third level, ahead of the clock.
+    (0..400).for_each(|number| _ = cascading.schedule(now + coarse / 4 + number * (coarse / 4_000), 0));
+    cascading.advance_with_budget(now + coarse / 2, &mut Budget::of_work(100)).for_each(drop);
+    assert!(cascading.has_backlog(), "the budget was enough");
+    let mut firing = with_lists(now - tick);
+    (0..100).for_each(|number| _ = firing.schedule(now - number % 7, 0));
+    assert_eq!(firing.advance(now).take(50).count(), 50);
+    [with_lists(now), cascading, firing]
 }
 
 /// What a call of a storm does to a timer, given a deadline in the part of the storm and one elsewhere.
@@ -87,8 +64,7 @@ type Storm<G> = fn(&mut Wheel<u64, G>, &mut TimerKey, [u64; 2]);
 
 #[test]
 fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
-    fn check<G: Geometry>(state: State, part: usize, storm: Storm<G>) {
-        let mut wheel = state.wheel::<G>();
+    fn check<G: Geometry>(mut wheel: Wheel<u64, G>, part: usize, storm: Storm<G>) {
         assert_eq!(wheel.add_lane(), lane(0));
         let timers = (0..FEW).map(|number| wheel.schedule(deadline::<G>(part, number), 0));
         let mut keys: Vec<TimerKey> = timers.collect();
@@ -105,8 +81,11 @@ fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
                 most = most.min(stats.bytes + SPARE);
             }
         }
-        assert_eq!(wheel.len(), live, "{state:?}, part {part}");
-        check_rest(wheel, live);
+        assert_eq!(wheel.len(), live, "part {part}");
+        // All that is left fires, in order.
+        wheel.check_invariants();
+        let rest: Vec<u64> = wheel.advance(u64::MAX).map(|item| item.deadline).collect();
+        assert_eq!((rest.len(), rest.is_sorted()), (live, true));
     }
     fn check_all<G: Geometry>() {
         let storms: [Storm<G>; 4] = [
@@ -128,23 +107,13 @@ fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
                 assert!(wheel.reschedule_in(lane(0), *key, if is_here { there } else { here }));
             },
         ];
-        for state in [State::Untouched, State::Cascading, State::Firing] {
-            for part in 0..PARTS {
-                storms.iter().for_each(|storm| check(state, part, *storm));
-            }
+        for (part, wheel) in (0..PARTS).flat_map(|part| states::<G>().map(|wheel| (part, wheel))) {
+            storms.iter().for_each(|storm| check(wheel.clone(), part, *storm));
         }
     }
     check_all::<Millis>();
     check_all::<Narrow>();
     check_all::<Caffeine>();
-}
-
-/// All that is left fires, in order.
-fn check_rest<G: Geometry>(mut wheel: Wheel<u64, G>, live: usize) {
-    wheel.check_invariants();
-    let rest: Vec<u64> = wheel.advance(u64::MAX).map(|item| item.deadline).collect();
-    assert_eq!((rest.len(), rest.is_sorted()), (live, true));
-    wheel.check_invariants();
 }
 
 /// Buckets are made up to the highest level in use, and given back by a shrink.
@@ -317,20 +286,6 @@ fn page_comes_back_at_most_with_each_advance_that_ends() {
         slots = left;
     }
     assert!(slots < 90_000, "{slots} slots are left");
-}
-
-/// Most timers never fire. Those of a peak that was cancelled leave their memory to advances that fire nothing.
-#[test]
-fn pages_come_back_while_all_timers_are_cancelled_and_none_fires() {
-    let (hour, mut wheel) = (3_600 << 30, Wheel::new(0));
-    let keys: Vec<TimerKey> = (0..100_000).map(|n| wheel.schedule(hour + n, 0)).collect();
-    keys[1_000..].iter().for_each(|&key| assert!(wheel.cancel(key).is_some()));
-    let now = 100_000 / PAGE as u64;
-    (1..=now).for_each(|now| assert_eq!(wheel.advance(now).count(), 0));
-    let pages = 1_000_usize.div_ceil(PAGE);
-    assert!(wheel.stats().slots <= (2 * pages + 1) * PAGE, "{:?}", wheel.stats());
-    assert!(keys[..1_000].iter().all(|&key| wheel.contains(key)) && wheel.len() == 1_000);
-    wheel.check_invariants();
 }
 
 /// C11: the advance before the cancels has found that there is nothing to do for an hour. Wherever the timers were, in buckets

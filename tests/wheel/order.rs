@@ -9,29 +9,6 @@ use crate::script::{Op, Pick, Rule, When, spans};
 /// The first timer's own deadline, however far ahead.
 const FIRST: When = When::Like(0, 0, u64::MAX);
 
-/// Caffeine (latent from 2017 to 2026): user code re-entered during expiry, and the rest of the
-/// chain was stranded. Between two items: cancel the successor, schedule into the same tick, the past and the present.
-#[test]
-fn pop_with_timers_cancelled_and_scheduled_in_between_keeps_the_rest() {
-    fn check<G: Geometry>() {
-        for clock in [1_000, 1 << 40, u64::MAX - 10] {
-            let mut pair = Pair::<G>::new(clock - 500);
-            pair.apply(&Op::Storm(When::At(clock - 20), 1, 40));
-            for nth in 0..30 {
-                pair.apply(&Op::Pop(When::At(clock)));
-                pair.apply(&Op::Cancel(Pick::Live(nth % 2)));
-                for at in [When::Ago(15), When::In(0), When::In(1)] {
-                    pair.apply(&Op::Schedule(at));
-                }
-                pair.apply(&Op::Pop(When::At(clock)));
-                pair.apply(&Op::Reschedule(Pick::Live(1), When::Ago(7)));
-            }
-            pair.finish();
-        }
-    }
-    in_every_geometry!(check);
-}
-
 /// tokio#8402: peek returned another key than the one that fired next. Postponed timers must not be peeked at where
 /// they were.
 #[test]

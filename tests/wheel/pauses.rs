@@ -3,7 +3,7 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
-use crate::geometries::{Narrow, Tiny, TinyTick, far_work};
+use crate::geometries::{Tiny, TinyTick, far_work};
 use crate::rng::Rng;
 use crate::script::spans;
 
@@ -113,35 +113,6 @@ fn pause_mix_with_timers_postponed_or_cancelled_has_no_longer_call() {
     }
 }
 
-/// Nothing is left of a peak but pages. That `clear` does not walk them is counted in instructions:
-/// `benches/benches/instructions/clear.rs`.
-#[test]
-fn clear_and_drain_after_a_peak_leave_nothing_and_ask_for_nothing() {
-    const PEAK: u64 = 100_000;
-    // Where ten timers make lists.
-    let mut wheel: Wheel<u64, Narrow> = Wheel::with_geometry(0);
-    let keys: Vec<TimerKey> = (0..PEAK).map(|n| wheel.schedule(n << 16, n)).collect();
-    for &key in &keys[10..] {
-        assert!(wheel.cancel(key).is_some());
-    }
-    let bytes = wheel.stats().bytes;
-    for round in 0..20 {
-        if round % 2 == 0 {
-            wheel.clear();
-        } else {
-            assert_eq!(wheel.drain().count(), 10);
-        }
-        assert!(wheel.is_empty());
-        for n in 0..10 {
-            wheel.schedule(n << 30, n);
-        }
-    }
-    assert_eq!(wheel.stats().slots, PEAK as usize);
-    assert!(wheel.stats().bytes <= bytes + 1_000, "more than the peak");
-    assert!(keys.iter().all(|&key| !wheel.contains(key)));
-    wheel.check_invariants();
-}
-
 /// Ours: an advance that stopped in a rotation of the top level walked all far timers, each time. One that jumps over all
 /// rotations looks at each timer as often.
 #[test]
@@ -188,31 +159,4 @@ fn evictions_sort_a_bucket_and_no_other() {
         wheel.schedule(n * 1_000_000 + numbers.below(60 * SECOND), n);
     }
     assert!((1..=FEW).contains(&most), "{most} timers were sorted by one call");
-}
-
-/// A crowd in one tick, every timer of which was put off, has no share that could move ahead: when the tick comes, one call
-/// looks at each timer once, or calls with a budget at as many as it allows.
-#[test]
-fn crowd_of_one_tick_that_was_put_off_is_looked_at_once_and_within_any_budget() {
-    const CROWD: usize = 20_000;
-    let mut wheel: Wheel<usize> = Wheel::new(0);
-    for n in 0..CROWD {
-        let key = wheel.schedule(100 * TICK, n);
-        assert!(wheel.reschedule(key, 1_000 * TICK));
-    }
-    let mut split = wheel.clone();
-    // Some of the first 32 may be elsewhere.
-    let looks = CROWD - 32..=CROWD;
-    let [before, call, after] = [99, 101, 102].map(|tick| advance(&mut wheel, tick * TICK).units);
-    assert!(before == 0 && looks.contains(&call) && after == 0, "{before}, {call} and {after} units");
-
-    let budget = Budget::of_work(256);
-    let mut units = 0;
-    while split.now() < 101 * TICK || split.has_backlog() {
-        let mut left = budget;
-        assert!(split.advance_with_budget(101 * TICK, &mut left).next().is_none());
-        units += budget.work - left.work;
-    }
-    assert!(looks.contains(&units), "{units} units");
-    assert_eq!([wheel, split].map(|mut wheel| advance(&mut wheel, 1_000 * TICK).fired), [CROWD; 2]);
 }

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use quickcheck::{Gen, QuickCheck};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey};
 
 use crate::arbitrary::{Drawn, check};
@@ -70,38 +69,18 @@ fn reach<G: Geometry>(scripts: u64, what: fn(&Pair<G>) -> usize) {
 }
 
 #[test]
-fn bursts_reach_crowds_that_are_moved_ahead() {
+fn bursts_reach_crowds_that_are_moved_ahead_lanes_and_timers_that_overtake_the_earliest() {
     // Where 512 timers are few, there is hardly a crowd.
     reach::<Tiny>(15, |pair| pair.moved_ahead);
     reach::<TinyTick>(15, |pair| pair.moved_ahead);
     reach::<Lopsided>(15, |pair| pair.moved_ahead);
-    reach::<Narrow>(15, |pair| pair.moved_ahead);
-}
-
-#[test]
-fn scripts_reach_timers_in_lanes() {
+    reach::<Narrow>(15, |pair| pair.moved_ahead.min(pair.in_lanes));
     reach::<Millis>(15, |pair| pair.in_lanes);
-    reach::<Narrow>(15, |pair| pair.in_lanes);
-}
-
-#[test]
-fn bursts_reach_timers_that_overtake_the_earliest_and_go_to_the_levels() {
     // Elsewhere 64 timers are no longer few, and stay in the near heap.
     reach::<Millis>(30, |pair| pair.sent_back);
     reach::<Caffeine>(30, |pair| pair.sent_back);
     reach::<Micros>(30, |pair| pair.sent_back);
     reach::<Compact>(30, |pair| pair.sent_back);
-}
-
-#[test]
-fn failing_script_shrinks_to_its_guilty_operation() {
-    fn is_innocent(script: Drawn<(Bursts, Millis)>) -> bool {
-        !script.script().ops.iter().any(|op| matches!(op, Op::Churn { count: 150.., .. }))
-    }
-    let found = QuickCheck::new().rng(Gen::new(60)).quicktest(is_innocent as fn(_) -> bool);
-    let found = format!("{:?}", found.expect_err("one in fifteen operations is guilty"));
-    let least = "Script { start: 0, ops: [Churn { from: Ago(0), step: 0, count: 150, lag: 0, keep: 0 }] }";
-    assert!(found.contains(least), "{found}");
 }
 
 /// Caffeine's fuzzer held an assertion that its own condition kept from ever failing. Here a wheel
@@ -112,15 +91,9 @@ fn comparison_of_a_pair_that_differs_fails() {
     let spoils: [(&str, Spoil); 7] = [
         ("a timer more", |pair, _| _ = pair.wheel.schedule(1 << 60, 99)),
         ("a timer less", |pair, first| _ = pair.wheel.cancel(first)),
-        ("a deadline one later", |pair, first| {
-            assert!(pair.wheel.reschedule(first, 1_006));
-        }),
-        ("another order among equals", |pair, first| {
-            assert!(pair.wheel.reschedule(first, 1_005));
-        }),
-        ("another value", |pair, first| {
-            *pair.wheel.get_mut(first).expect("it lives") = 99;
-        }),
+        ("a deadline one later", |pair, first| assert!(pair.wheel.reschedule(first, 1_006))),
+        ("another order among equals", |pair, first| assert!(pair.wheel.reschedule(first, 1_005))),
+        ("another value", |pair, first| *pair.wheel.get_mut(first).expect("it lives") = 99),
         ("another clock", |pair, _| drop(pair.wheel.advance(1_001))),
         ("a timer fired twice", |pair, _| {
             let item = pair.wheel.advance(1_005).next().expect("one is due");
@@ -130,9 +103,7 @@ fn comparison_of_a_pair_that_differs_fails() {
     ];
     for (what, spoil) in spoils {
         let mut pair = Pair::<Millis>::new(1_000);
-        for delay in [5, 5, 1 << 21, 1 << 30, 1 << 50] {
-            pair.apply(&Op::Schedule(When::In(delay)));
-        }
+        [5, 5, 1 << 21, 1 << 30, 1 << 50].into_iter().for_each(|delay| pair.apply(&Op::Schedule(When::In(delay))));
         let first = pair.model.nth(0).expect("timers were scheduled");
         spoil(&mut pair, first);
         let compared = catch_unwind(AssertUnwindSafe(|| pair.compare()));

@@ -4,7 +4,6 @@
 //! JSON is taken apart as JSON, whatever it says; only the last tests know the format.
 
 use serde_json::{Value, json};
-use timer_wheel::inspect::Stats;
 use timer_wheel::{Caffeine, Compact, DueTimer, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::decoding::Mixed;
@@ -91,31 +90,6 @@ fn loaded_wheel_gives_no_page_back_that_has_the_lowest_free_slot() {
     }
     wheel.schedule(900 << 30, 0);
     assert_eq!(wheel.advance(u64::MAX).count(), 257);
-}
-
-#[test]
-fn statistics_come_back_as_they_went() {
-    for wheel in wheels::<Millis>() {
-        let stats = wheel.stats();
-        let json = serde_json::to_value(stats).expect("numbers serialize");
-        assert_eq!(json["timers"], stats.timers);
-        assert_eq!(serde_json::from_value::<Stats>(json).unwrap(), stats);
-    }
-}
-
-/// Values of any serializable kind, not numbers alone.
-#[test]
-fn values_that_own_memory_come_back() {
-    type Owning = (String, Vec<Option<i8>>);
-    let mut wheel: Wheel<Owning> = Wheel::new(5);
-    let key = wheel.schedule(9, ("nine".to_owned(), vec![None, Some(-9)]));
-    wheel.schedule(7, (String::new(), Vec::new()));
-    let json = serde_json::to_string(&wheel).expect("it serializes");
-    let back: Result<Wheel<Owning, Caffeine>, _> = serde_json::from_str(&json);
-    let mut back = back.expect("it deserializes");
-    assert_eq!(back.get(key), wheel.get(key));
-    let fired: Vec<String> = back.advance(9).map(|item| item.value.0).collect();
-    assert_eq!(fired, ["", "nine"]);
 }
 
 /// Tries text that may be anything. True when it was taken for a wheel.
