@@ -306,25 +306,6 @@ fn first_slot_freed_asks_for_little() {
     frees(&mut wheel, [keys[TIMERS - 3], keys[TIMERS - 4], keys[1]]);
 }
 
-/// C11: nor does a crowd that has fired, if a timer that is due much later was sorted before it.
-fn crowd_that_has_fired_leaves_little_behind() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    // The near heap takes the first few; then one for a coarse bucket that holds no others.
-    (0..32).for_each(|n| _ = wheel.schedule(u64::MAX, n));
-    wheel.schedule(300 * TICK + (200 * TICK), 0);
-    assert_eq!(wheel.advance(300 * TICK).count(), 0);
-    let before = wheel.stats().bytes;
-    for n in 0..TIMERS as u64 {
-        wheel.schedule(310 * TICK, n);
-    }
-    let most = wheel.stats().bytes;
-    assert_eq!(wheel.advance(310 * TICK).count(), TIMERS);
-    let left = wheel.stats().bytes - before;
-    let near = left.saturating_sub(most - before);
-    assert!(near < 100_000, "{near} bytes of the near heap are left");
-    assert_eq!(wheel.len(), 33);
-}
-
 /// C10, C15: the memory of the near heap is under the budget as well, both when a crowd is collected and when
 /// it has gone. No call copies what others have collected, nor gives it all back.
 fn crowd_comes_and_goes_by_pages() {
@@ -473,7 +454,6 @@ fn main() {
     no_schedule_of_ten_millions_asks_for_more_than_a_page_and_its_tables();
     one_timer_in_each_far_rotation_takes_little_memory_and_work();
     first_slot_freed_asks_for_little();
-    crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
     entries_in_flight_keep_their_room();
     no_key_asks_for_more_than_a_page_and_its_tables();

@@ -17,19 +17,6 @@ fn stream_is_terminated_exactly_while_the_queue_is_empty() {
 }
 
 #[test]
-fn key_is_small() {
-    assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (8, 8));
-}
-
-#[test]
-fn debug_prints_no_items() {
-    let mut queue = DelayQueue::new();
-    let key = queue.insert("secret", ms(10));
-    let printed = format!("{queue:?} {key:?}");
-    assert!(!printed.contains("secret") && printed.contains("len: 1"));
-}
-
-#[test]
 fn key_stored_and_loaded_names_the_same_item() {
     let mut queue = DelayQueue::new();
     let key = queue.insert(7, ms(10));

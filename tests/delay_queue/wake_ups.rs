@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use timer_wheel::delay_queue::{DelayQueue, Expired, Key};
-use tokio::time::{Instant, advance};
+use tokio::time::Instant;
 
 use crate::rig::{Task, ms, pass, paused};
 
@@ -97,39 +97,6 @@ fn queue_emptied_by_a_delivery_leaves_no_timer_behind() {
         assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
         pass(ms(10)).await;
         assert_eq!(task.wakes(), 0, "woken by a timer that nobody needs");
-    });
-}
-
-/// The alarm is set for the end of the very millisecond in which the item is inserted.
-#[test]
-fn overdue_item_waits_for_the_end_of_the_millisecond_at_most() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert("later", Duration::from_micros(5_500));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        advance(Duration::from_micros(5_300)).await;
-        queue.insert_at("now", Instant::now());
-        pass(Duration::from_micros(700)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("now")));
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("later")));
-    });
-}
-
-#[test]
-fn insert_after_a_delivery_wakes_nobody() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert(1, ms(5));
-        queue.insert(2, ms(50));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(5)).await;
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some(1)));
-        queue.insert(3, Duration::ZERO);
-        queue.clear();
-        assert_eq!(task.wakes(), 0, "it polls again before it waits");
     });
 }
 

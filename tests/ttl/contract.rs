@@ -127,20 +127,6 @@ fn clone_goes_its_own_way() {
 }
 
 #[test]
-fn iterators_say_how_many_are_left() {
-    let mut queue = leader();
-    fill(&mut queue, 100, |key| if key % 3 == 0 { 1 } else { 1_000 });
-    assert_eq!(queue.poll(MS).count(), 34, "some are drawn, some are not");
-    assert_eq!(queue.as_set().iter().next().map(|timer| timer.entry.key), Some(0));
-    let mut timers = queue.as_set().iter();
-    for left in (0..100).rev() {
-        assert!(timers.next().is_some());
-        assert_eq!(timers.size_hint(), (left, Some(left)));
-    }
-    assert!(timers.next().is_none());
-}
-
-#[test]
 fn errors_say_what_is_wrong_and_with_what() {
     for (error, part) in [
         (TtlError::TtlTooLong { ttl_ms: 8, max_ms: 7 }, "a TTL of 8 ms is past the 7 ms allowed"),

@@ -50,11 +50,3 @@ fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {
     assert_eq!(set.poll(SECOND).count(), 4);
     assert!(set.snapshot().into_iter().eq(&in_order));
 }
-
-#[test]
-fn debug_tells_handles_apart() {
-    let mut set = leader();
-    let (a, b) = (init(&mut set, 1, "a", 1), init(&mut set, 1, "b", 1));
-    assert_ne!(format!("{a:?}"), format!("{b:?}"));
-    assert!(format!("{a:?}").starts_with("TtlKey("), "{a:?}");
-}

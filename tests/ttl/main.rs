@@ -29,6 +29,5 @@ mod fuse;
 mod handles;
 mod panics;
 mod random;
-mod small_budgets;
 mod snapshots;
 mod wake_ups;

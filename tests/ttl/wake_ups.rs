@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use timer_wheel::Backoff;
-use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::TtlQueue;
 
 use crate::pair::LEVELS;
 use crate::script::MS;
-use crate::start::{SECOND, created, fill, leader, leader_with, poll};
+use crate::start::{SECOND, created, fill, leader_with, poll};
 
 #[test]
 fn jittered_backoff_spreads_retries_within_its_bounds() {
@@ -54,47 +54,6 @@ fn sleep_until_due(queue: &mut TtlQueue<u32>, mut now: u64) -> (u64, Vec<u32>, u
     panic!("no progress");
 }
 
-/// Ten thousand sessions are refreshed, those that would expire first before the others, and polled in
-/// between: the earliest entry is postponed each time, and has as many neighbours as there are.
-#[test]
-fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
-    let mut queue = leader();
-    let count = 10_000;
-    let key_of = |nth: u32| nth.wrapping_mul(2_654_435_761);
-    let deadline = |nth: u32| 600 * SECOND + u64::from(nth);
-    let ctx = |nth: u32| Context::new(u64::from(nth));
-    for nth in 0..count {
-        queue.init(key_of(nth), 1, 600_000, ctx(nth)).unwrap();
-    }
-    let left = count / 2;
-    for nth in 0..left {
-        queue.init(key_of(nth), 2, 900_000, ctx(nth)).unwrap();
-        assert!(queue.wake_at() <= Some(deadline(nth + 1)), "never late");
-        if nth % 64 == 0 {
-            assert_eq!(queue.poll(0).count(), 0);
-        }
-    }
-
-    let (mut now, mut idle, mut expired) = (0, 0, 0);
-    while expired < count - left {
-        let (at, due, early) = sleep_until_due(&mut queue, now);
-        now = at;
-        idle += early;
-        for key in due {
-            let nth = left + expired;
-            assert_eq!((key, now >= deadline(nth)), (key_of(nth), true));
-            let index = queue.get(&key).unwrap().entry.index;
-            assert_eq!(queue.applied(&key, index), Outcome::Applied);
-            expired += 1;
-        }
-    }
-    assert_eq!(now, deadline(count - 1), "the last has been waited for exactly");
-    // A crowd is moved ahead in parts of 256, once on each level.
-    let most = LEVELS * (1 + count as usize / 256);
-    assert!(idle <= most, "{idle} wake-ups for nothing");
-    queue.check_invariants();
-}
-
 /// Twenty thousand proposals of one moment time out together, when twenty thousand other entries are due. Both crowds
 /// must be moved down, and no poll moves more entries, on both wheels together, than its budget allows.
 #[test]
@@ -122,40 +81,4 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
     let least = count / budget;
     assert!(before_timeouts.min(before_expiries) >= least, "{before_timeouts} and {before_expiries} polls");
     queue.check_invariants();
-}
-
-/// The wheels of a follower stand still while its entries are postponed. A leader that was a follower for hours
-/// catches up in a few polls, and nothing is early or late then.
-#[test]
-fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
-    let mut queue = TtlQueue::new(0);
-    let count = 5_000;
-    let mut now = 0;
-    for round in 1..=240 {
-        for key in 0..count {
-            let ctx = Context::new(now + u64::from(key));
-            queue.init(key, round, 60_000, ctx).unwrap();
-        }
-        now += 30 * SECOND;
-    }
-    queue.role_change(Role::Leader, now);
-    let mut polls = 0;
-    while queue.expiration_delay() == Some(0) {
-        assert_eq!(queue.poll(now).count(), 0, "none is due for 30 s");
-        polls += 1;
-        assert!(polls < 100, "no progress");
-    }
-    let units = LEVELS * 2 * count as usize;
-    let most = units / TtlConfig::default().poll_budget + LEVELS;
-    assert!(polls <= most, "{polls} polls");
-
-    let first = now + 30 * SECOND;
-    for nth in 0..count {
-        assert!(queue.wake_at() <= Some(first + u64::from(nth)), "late");
-        let (at, due, _) = sleep_until_due(&mut queue, now);
-        assert_eq!((at, due), (first + u64::from(nth), vec![nth]));
-        queue.applied(&nth, 240);
-        now = at;
-    }
-    assert!(queue.is_empty());
 }
