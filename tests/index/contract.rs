@@ -22,56 +22,6 @@ fn index_takes_24_bytes() {
     assert!(table <= 64 * size_of::<usize>(), "{table} bytes");
 }
 
-/// Ours: a shrink counted the timers that were lost, and a panic broke the count off. What was counted again then
-/// made `len` too low.
-#[test]
-fn loss_counted_again_after_the_count_was_broken_off() {
-    for asked in [0, 1, 32, 100, 300, 599] {
-        let mut wheel = IndexWheel::new(0);
-        (0..600).for_each(|index| wheel.set(index, u64::from(1 + index % 10) << 32));
-        let mut left: Vec<u32> = (0..600).collect();
-        for work in [300, usize::MAX, usize::MAX] {
-            let advanced = catch_unwind(AssertUnwindSafe(|| {
-                let mut budget = Budget::of_work(work);
-                while let Some(due) = wheel.peek_expired_with_budget(10 << 32, &mut budget) {
-                    assert_ne!(due.index(), asked, "as told");
-                    let index = due.remove().index;
-                    left.retain(|&it| it != index);
-                }
-            }));
-            assert!(advanced.is_err() || work == 300);
-            for _ in 0..2 {
-                wheel.check_invariants();
-                assert_eq!(wheel.len(), left.len());
-                wheel.shrink_to_fit();
-            }
-        }
-        left.sort_unstable_by_key(|&index| (index % 10, index));
-        assert_eq!((left[0], fired(&mut wheel)), (asked, left));
-        assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
-        (0..600).for_each(|index| wheel.set(index, u64::MAX));
-        assert_eq!(wheel.len(), 600);
-        wheel.check_invariants();
-    }
-}
-
-#[test]
-fn postponed_timer_stays_in_its_bucket_until_that_begins() {
-    let mut wheel = IndexWheel::new(0);
-    (0..300).for_each(|index| wheel.set(index, 1 << 34));
-    let (bytes, delay) = (wheel.stats().bytes, wheel.expiration_delay());
-    // All that are in a bucket, as the first is not.
-    let later = (1 << 44) + (5 << 20);
-    (1..300).for_each(|index| wheel.set(index, later));
-    assert_eq!((wheel.stats().bytes, wheel.expiration_delay()), (bytes, delay));
-    assert!(wheel.advance(1 << 35).map(|due| due.index).eq([0]));
-    let delay = (1 << 44) - (1 << 35);
-    assert_eq!(wheel.expiration_delay(), Some(delay), "as the next bucket");
-    assert_eq!(wheel.peek_first().map(|due| due.deadline), Some(later));
-    assert_eq!(wheel.expiration_delay(), Some(later - (1 << 35)));
-    assert!(wheel.advance(later).map(|due| due.index).eq(1..300));
-}
-
 #[test]
 fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
     let mut wheel = IndexWheel::with_capacity(0, 100_000);

@@ -136,7 +136,8 @@ impl<G: Geometry> Mirror<G> {
     }
 
     pub(crate) fn advance(&mut self, now: u64) -> impl Iterator<Item = Expired<u64>> + '_ {
-        self.pull(now, None)
+        let Self { wheel, index } = self;
+        pull(index, now, Budget::unlimited(), wheel.advance(now))
     }
 
     pub(crate) fn advance_with_budget<'a>(
@@ -144,30 +145,8 @@ impl<G: Geometry> Mirror<G> {
         now: u64,
         budget: &'a mut Budget,
     ) -> impl Iterator<Item = Expired<u64>> + 'a {
-        self.pull(now, Some(budget))
-    }
-
-    fn pull<'a>(&'a mut self, now: u64, budget: Option<&'a mut Budget>) -> impl Iterator<Item = Expired<u64>> + 'a {
         let Self { wheel, index } = self;
-        let mut left = budget.as_deref().copied().unwrap_or(Budget::unlimited());
-        drop(index.advance(now));
-        let mut advance = match budget {
-            Some(budget) => wheel.advance_with_budget(now, budget),
-            None => wheel.advance(now),
-        };
-        iter::from_fn(move || {
-            let before = left;
-            let Some(item) = advance.next() else {
-                _ = index.peek_expired_with_budget(now, &mut left);
-                return None;
-            };
-            let fired = index.advance_with_budget(now, &mut left).next();
-            assert!(fired.is_none() || left.work < before.work && left.fires + 1 == before.fires, "a fire is paid for");
-            // A page that the wheel alone has given back may make it do upkeep at another time.
-            let fired = fired.or_else(|| index.advance(now).next());
-            assert_eq!(fired, Some(due(item.key, item.deadline)));
-            Some(item)
-        })
+        pull(index, now, *budget, wheel.advance_with_budget(now, budget))
     }
 
     pub(crate) fn peek_expired(&mut self, now: u64) -> Option<DueTimer<'_, G>> {
@@ -228,6 +207,29 @@ impl<G: Geometry> Mirror<G> {
         self.index.shrink_to_fit();
         assert!(self.index.stats().bytes <= before);
     }
+}
+
+/// Lets the index wheel fire what the wheel fires, each within the same budget.
+fn pull<'a, G: Geometry>(
+    index: &'a mut IndexWheel<G>,
+    now: u64,
+    mut left: Budget,
+    mut advance: impl Iterator<Item = Expired<u64>> + 'a,
+) -> impl Iterator<Item = Expired<u64>> + 'a {
+    drop(index.advance(now));
+    iter::from_fn(move || {
+        let before = left;
+        let Some(item) = advance.next() else {
+            _ = index.peek_expired_with_budget(now, &mut left);
+            return None;
+        };
+        let fired = index.advance_with_budget(now, &mut left).next();
+        assert!(fired.is_none() || left.work < before.work && left.fires + 1 == before.fires, "a fire is paid for");
+        // A page that the wheel alone has given back may make it do upkeep at another time.
+        let fired = fired.or_else(|| index.advance(now).next());
+        assert_eq!(fired, Some(due(item.key, item.deadline)));
+        Some(item)
+    })
 }
 
 /// The first timer that is due, in both.

@@ -110,24 +110,3 @@ fn server_mix_does_next_to_nothing() {
     }
     world.assert_work(2..=4, 8);
 }
-
-#[test]
-fn crowd_of_one_moment_comes_by_instalments_that_visit_each_timer_three_times() {
-    let mut wheel = IndexWheel::new(0);
-    let mut numbers = Rng(42);
-    for index in 0..200_000 {
-        wheel.set(index, MILLISECOND + numbers.below(3_600 * SECOND));
-    }
-    (0..200_000).for_each(|index| wheel.set(index, SECOND));
-    let (mut calls, mut fired) = (0, 0);
-    loop {
-        fired += wheel.advance_with_budget(SECOND, &mut Budget::of_work(256)).count();
-        calls += 1;
-        if !wheel.has_backlog() {
-            break;
-        }
-    }
-    assert_eq!((fired, wheel.len()), (200_000, 0));
-    let least = 3 * 200_000 / 256;
-    assert!((least..=least + 10).contains(&calls), "{calls} calls");
-}

@@ -1,15 +1,12 @@
 //! Everything at once, and every job accounted for.
 
-use std::future::Future;
 use std::panic;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use timer_wheel::timer::{Missed, Sleep};
+use timer_wheel::timer::Missed;
 use timer_wheel::{Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 
 use crate::rng::Rng;
@@ -27,10 +24,6 @@ struct Ledger {
     beats: AtomicU64,
 }
 
-fn bump(counter: &AtomicU64) {
-    bump_if(true, counter);
-}
-
 fn bump_if(is_so: bool, counter: &AtomicU64) {
     counter.fetch_add(is_so.into(), Ordering::Relaxed);
 }
@@ -42,11 +35,11 @@ fn get(counter: &AtomicU64) -> u64 {
 /// A job that is accounted for.
 fn job(ledger: &Arc<Ledger>, panics: bool) -> impl FnOnce() + Send + 'static {
     let ledger = Arc::clone(ledger);
-    bump(&ledger.scheduled);
+    bump_if(true, &ledger.scheduled);
     move || {
-        bump(&ledger.ran);
+        bump_if(true, &ledger.ran);
         if panics {
-            bump(&ledger.panicked);
+            bump_if(true, &ledger.panicked);
             panic::resume_unwind(Box::new(()));
         }
     }
@@ -57,7 +50,7 @@ fn produce(keyed: &KeyedTimer<u64>, ledger: &Arc<Ledger>, seed: u64, steps: u64)
     let mut handles: Vec<TimerHandle> = Vec::new();
     let own = Arc::clone(ledger);
     let beat = timer
-        .every(Duration::from_millis(1 + seed % 3), Missed::CatchUp, move || bump(&own.beats))
+        .every(Duration::from_millis(1 + seed % 3), Missed::CatchUp, move || bump_if(true, &own.beats))
         .expect("the timer is not shut down");
     for _ in 0..steps {
         let delay = Duration::from_micros(numbers.below(20_000));
@@ -123,77 +116,11 @@ fn soak_of_four_producers_accounts_for_every_job() {
     }
 }
 
-/// A sleep, and the deadline that the last call gave it.
-struct Nap {
-    sleep: Sleep,
-    deadline: Instant,
-}
-
-impl Nap {
-    fn until(timer: &Timer, deadline: Instant) -> Self {
-        Self { sleep: timer.sleep_until(deadline), deadline }
-    }
-
-    fn look(&mut self) {
-        let answer = Pin::new(&mut self.sleep).poll(&mut Context::from_waker(Waker::noop()));
-        assert!(answer.is_pending() || Instant::now() >= self.deadline, "it is early");
-    }
-}
-
-/// Begins, moves, polls and drops sleeps, and waits for those that are left: for ever, if one is not woken.
-fn nap(timer: &Timer, seed: u64, steps: u64) {
-    let mut numbers = Rng(seed);
-    let mut naps: Vec<Nap> = Vec::new();
-    for _ in 0..steps {
-        let deadline = Instant::now() + Duration::from_micros(numbers.below(20_000));
-        let choice = numbers.below(10);
-        let place = numbers.below(naps.len().max(1) as u64) as usize;
-        match (choice, naps.get_mut(place)) {
-            (0..=1, _) | (_, None) => naps.push(Nap::until(timer, deadline)),
-            (2..=7, Some(nap)) => {
-                nap.sleep.reset(deadline);
-                nap.deadline = deadline;
-            }
-            (8, Some(nap)) => nap.look(),
-            (_, Some(_)) => drop(naps.swap_remove(place)),
-        }
-        if let Some(last) = naps.last_mut().filter(|_| choice < 2) {
-            last.look();
-        }
-    }
-    for Nap { sleep, deadline } in naps {
-        pollster::block_on(sleep).expect("the timer is not shut down");
-        assert!(Instant::now() >= deadline, "it is early");
-    }
-}
-
-fn soak_sleeps(steps: u64, shards: usize) {
-    let timer = Timer::builder().shards(shards).start().expect("a thread can be started");
-    thread::scope(|scope| {
-        for seed in 1..=PRODUCERS {
-            let timer = &timer;
-            scope.spawn(move || nap(timer, seed, steps));
-        }
-    });
-    assert_eq!(timer.len(), 0, "a sleep that is over or dropped has no place");
-    let stats = timer.stats();
-    assert_eq!(stats.scheduled, stats.fired + stats.cancelled);
-    assert!(stats.fired > PRODUCERS && stats.cancelled > PRODUCERS);
-}
-
-#[test]
-fn soak_of_four_producers_wakes_every_sleep_after_its_last_reset() {
-    for shards in [1, 3, 8] {
-        soak_sleeps(30_000, shards);
-    }
-}
-
 #[test]
 #[ignore = "takes minutes"]
 fn long_soak_of_four_producers_accounts_for_every_job() {
     for _ in 0..10 {
         soak(3_000_000, 4, Shutdown::Drain);
         soak(3_000_000, 4, Shutdown::Discard);
-        soak_sleeps(3_000_000, 4);
     }
 }
