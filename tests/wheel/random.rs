@@ -39,7 +39,7 @@ macro_rules! random_scripts {
     ($($name:ident: $geometry:ty;)*) => {$(
         #[test]
         fn $name() {
-            check(700, 200, agree::<Mixed, $geometry>);
+            check(450, 200, agree::<Mixed, $geometry>);
             check(25, 200, agree::<Edges, $geometry>);
             check(12, 120, agree::<Backlog, $geometry>);
             // What a script of a hundred single operations never reaches.

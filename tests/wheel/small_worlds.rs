@@ -68,7 +68,7 @@ const BROAD: Alphabet = Alphabet {
 /// level 3, which begins in three ticks.
 const CROWD: Alphabet = Alphabet {
     before: |tick| with_lists(3 * tick, tick, 6),
-    deadlines: &[0, 5, 12],
+    deadlines: &[0, 12],
     steps: &[1, 4],
     budgeted: &[(1, 1), (6, 2)],
     others: &[Op::PopFirst],
@@ -77,7 +77,7 @@ const CROWD: Alphabet = Alphabet {
 /// The same with the crowd in the third far bucket, and half of it in the second from there.
 const FAR_CROWD: Alphabet = Alphabet {
     before: |tick| with_lists(43 * tick, 5 * tick, 13),
-    deadlines: &[0, 30, 60],
+    deadlines: &[0, 60],
     steps: &[20, 27],
     budgeted: &[(20, 1), (33, 2)],
     ..CROWD
@@ -200,6 +200,6 @@ macro_rules! worlds {
 
 worlds! {
     broad_world_agrees_with_model, long_broad_world_agrees_with_model: BROAD in TinyTick, 3 operations: 48_000;
-    crowd_agrees_with_model, long_crowd_agrees_with_model: CROWD in Tiny, 4 operations: 100_000;
-    far_crowd_agrees_with_model, long_far_crowd_agrees_with_model: FAR_CROWD in Tiny, 4 operations: 100_000;
+    crowd_agrees_with_model, long_crowd_agrees_with_model: CROWD in Tiny, 4 operations: 30_000;
+    far_crowd_agrees_with_model, long_far_crowd_agrees_with_model: FAR_CROWD in Tiny, 4 operations: 30_000;
 }
