@@ -260,7 +260,10 @@ impl Store for Etcd {
     }
 
     async fn news(&self) -> Result<BoxStream<'static, News>> {
-        let options = WatchOptions::new().with_prefix();
+        // A node that is behind would tell of what was before.
+        let now = self.answer(self.client.kv_client().get(LAYOUT, None)).await?;
+        let next = now.header().map_or(0, |header| header.revision() + 1);
+        let options = WatchOptions::new().with_prefix().with_start_revision(next);
         let mut watch = self.answer(self.client.watch_client().watch(POSITIONS, Some(options))).await?;
         if !self.answer(watch.message()).await?.is_some_and(|first| first.created()) {
             return Err(Error::Store("no watch".to_owned()));
