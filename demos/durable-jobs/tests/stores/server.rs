@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls};
 
 use crate::trial::insist;
@@ -139,7 +139,9 @@ impl Postgres {
             if self.server.try_wait().unwrap().is_some() {
                 self.server = Self::spawn(&self.programs, self.directory.path());
             }
-            UnixStream::connect(self.directory.path().join(".s.PGSQL.5432")).map_err(|_| self.log())
+            // An answer, and not a connection: the old socket takes some as long as a process of the killed server has it.
+            let answer = timeout(Duration::from_secs(1), tokio_postgres::connect(&self.url("postgres"), NoTls)).await;
+            answer.is_ok_and(|answer| answer.is_ok()).then_some(()).ok_or_else(|| self.log())
         })
         .await;
     }
@@ -193,8 +195,8 @@ pub(crate) struct Bouncer(Child, TempDir);
 impl Bouncer {
     /// `None` if there is none on this machine.
     pub(crate) fn start(server: &Postgres) -> Option<Self> {
-        let program =
-            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].map(Path::new).into_iter().find(|it| it.exists())?;
+        let path = env::split_paths(&env::var_os("PATH")?).chain([PathBuf::from("/usr/sbin")]).collect::<Vec<_>>();
+        let program = path.into_iter().map(|directory| directory.join("pgbouncer")).find(|program| program.exists())?;
         let directory = tempfile::tempdir().unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let (at, server) = (directory.path().display(), server.directory.path().display());
@@ -207,7 +209,7 @@ impl Bouncer {
         );
         fs::write(&users, "\"jobs\" \"\"\n").unwrap();
         fs::write(&file, ini).unwrap();
-        let child = as_a_user(program).arg(file).stderr(Stdio::null()).spawn().unwrap();
+        let child = as_a_user(&program).arg(file).stderr(Stdio::null()).spawn().unwrap();
         Some(Self(child, directory))
     }
 
