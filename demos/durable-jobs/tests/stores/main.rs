@@ -80,11 +80,16 @@ async fn redb_serves_workers_that_come_and_go() {
     trial::workers_that_come_and_go(&guest).await;
 }
 
+#[tokio::test]
+async fn redb_shares_partitions_in_time() {
+    let directory = tempfile::tempdir().unwrap();
+    trial::shares_are_even_in_time(&StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap()).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn redb_shares_partitions_among_many() {
     let directory = tempfile::tempdir().unwrap();
     let shards = StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap();
-    trial::partitions_are_shared(&shards).await;
     trial::leases_of_a_wrong_clock_end(&shards).await;
     trial::slow_jobs_hold_no_others(&shards).await;
 }

@@ -14,6 +14,7 @@ use durable_jobs::store::{Claim, End, Failed, Job, Layout, Lease, MAX_NUMBER, Ne
 use durable_jobs::worker::{self, Deliver, Delivery, Settings};
 use futures_util::future::{FutureExt, ready};
 use futures_util::stream::{BoxStream, StreamExt};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -210,29 +211,44 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// A store that fails before or after it has done what it was asked for, and whose news are lost now and then. Any worker
-/// gets any lease on a partition that it wants.
-pub(crate) struct Faulty {
-    pub(crate) inner: Arc<dyn Store>,
-    /// How many of a hundred requests fail.
-    pub(crate) percent: u32,
+/// What a store does wrong.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    /// How many of a hundred requests fail, before or after they are carried out, and how many news are lost.
+    percent: u32,
     /// How long the answers to claims are on their way.
-    pub(crate) late: Duration,
+    late: Duration,
     /// Whether the news end at the first, which is lost.
-    pub(crate) is_cut: bool,
+    is_cut: bool,
+    /// Whether leases hold, or any worker gets any lease on a partition that it wants. If they do, the paused time of the
+    /// runtime stands while they are read or written.
+    holds: bool,
 }
 
-impl Faulty {
-    /// These stores, each of them faulty.
-    pub(crate) fn all(shards: &Shards, percent: u32, late: Duration) -> Shards {
+impl Faults {
+    /// These stores, each with these faults.
+    fn of(self, shards: &Shards) -> Shards {
         let faulty = |(layout, store): &(Layout, Arc<dyn Store>)| {
-            (*layout, Arc::new(Self { inner: Arc::clone(store), percent, late, is_cut: false }) as Arc<dyn Store>)
+            (*layout, Arc::new(Faulty { inner: Arc::clone(store), faults: self }) as Arc<dyn Store>)
         };
         Shards { stores: shards.stores.iter().map(faulty).collect() }
     }
+}
 
+struct Faulty {
+    inner: Arc<dyn Store>,
+    faults: Faults,
+}
+
+/// Paused time leaps while all tasks wait, but not while one is blocked.
+async fn blocked<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || runtime.block_on(work)).await.unwrap()
+}
+
+impl Faulty {
     fn fails(&self) -> bool {
-        rand::random_range(0..100) < self.percent
+        rand::random_range(0..100) < self.faults.percent
     }
 
     async fn through<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
@@ -261,7 +277,7 @@ impl Store for Faulty {
 
     async fn claim(&self, part: u32, rows: &[Row], until: u64) -> Result<Vec<Claim>> {
         let claims = self.through(self.inner.claim(part, rows, until)).await;
-        sleep(self.late).await;
+        sleep(self.faults.late).await;
         claims
     }
 
@@ -278,15 +294,18 @@ impl Store for Faulty {
     }
 
     async fn leases(&self) -> Result<Vec<Lease>> {
-        Ok(Vec::new())
+        let inner = Arc::clone(&self.inner);
+        if self.faults.holds { blocked(async move { inner.leases().await }).await } else { Ok(Vec::new()) }
     }
 
     async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
-        Ok(vec![true; wanted.len()])
+        let (inner, wanted) = (Arc::clone(&self.inner), wanted.to_vec());
+        let all = vec![true; wanted.len()];
+        if self.faults.holds { blocked(async move { inner.lease(&wanted).await }).await } else { Ok(all) }
     }
 
     async fn news(&self) -> Result<BoxStream<'static, News>> {
-        let (percent, is_cut) = (self.percent, self.is_cut);
+        let Faults { percent, is_cut, .. } = self.faults;
         let holds = move |_: &News| ready(rand::random_range(0..100) >= percent);
         // Some are lost without a word, and some end the stream.
         let news = self.through(self.inner.news()).await?;
@@ -301,7 +320,7 @@ impl Store for Faulty {
 /// Two workers that both believe to have every partition of a store that fails: jobs fail, panic and are retried, and one
 /// clock is set back and forth.
 pub(crate) async fn two_owners_of_faulty_stores(shards: &Shards) {
-    let (trial, faulty) = (Trial::default(), Faulty::all(shards, 5, Duration::ZERO));
+    let (trial, faulty) = (Trial::default(), Faults { percent: 5, ..Faults::default() }.of(shards));
     let workers = [trial.work(&faulty, settings(), true), trial.work(&faulty, settings(), true)];
     for step in 0..6 {
         trial.put(&faulty, step * 60..step * 60 + 60, 600).await;
@@ -335,46 +354,80 @@ pub(crate) async fn workers_that_come_and_go(shards: &Shards) {
     }
 }
 
-/// Workers share the partitions evenly, and the share of one that leaves goes to the others.
-pub(crate) async fn partitions_are_shared(shards: &Shards) {
-    let owned = async || {
-        let mut owners = HashMap::<u64, usize>::new();
-        for (layout, store) in &shards.stores {
-            for lease in store.leases().await.unwrap() {
-                if lease.until > 0 && lease.key < layout.partitions.into() {
-                    *owners.entry(lease.owner).or_default() += 1;
-                }
+/// How many partitions each worker has that has any, in order.
+async fn shares_of(shards: &Shards) -> Vec<usize> {
+    let mut owners = HashMap::<u64, usize>::new();
+    for (layout, store) in &shards.stores {
+        for lease in store.leases().await.unwrap() {
+            if lease.until > 0 && lease.key < layout.partitions.into() {
+                *owners.entry(lease.owner).or_default() += 1;
             }
         }
-        let mut counts: Vec<usize> = owners.into_values().collect();
-        counts.sort_unstable();
-        counts
-    };
-    let until = async |wanted: &[usize]| {
-        insist(async || {
-            let owned = owned().await;
-            if owned == wanted { Ok(()) } else { Err(format!("{owned:?} and not {wanted:?}")) }
-        })
-        .await;
-    };
+    }
+    let mut counts: Vec<usize> = owners.into_values().collect();
+    counts.sort_unstable();
+    counts
+}
+
+async fn have_shares(shards: &Shards, wanted: &[usize]) {
+    insist(async || {
+        let shares = shares_of(shards).await;
+        if shares == wanted { Ok(()) } else { Err(format!("{shares:?} and not {wanted:?}")) }
+    })
+    .await;
+}
+
+/// Workers share the partitions evenly, and the share of one that leaves goes to the others.
+pub(crate) async fn partitions_are_shared(shards: &Shards) {
     let (trial, all) = (Trial::default(), shards.partitions() as usize);
-    let long = || Settings { tenure: Duration::from_secs(3), ..settings() };
-    let first = trial.work(shards, long(), false);
-    until(&[all]).await;
-    let second = trial.work(shards, long(), false);
-    until(&[all / 2, all / 2]).await;
+    let first = trial.work(shards, settings(), false);
+    have_shares(shards, &[all]).await;
+    let second = trial.work(shards, settings(), false);
+    have_shares(shards, &[all / 2, all / 2]).await;
     first.stop().await;
-    until(&[all]).await;
+    have_shares(shards, &[all]).await;
     second.stop().await;
-    // As many as have two each come one by one. The clock of one is behind, that of another ahead.
-    let mut workers = Vec::new();
-    for ahead in [0, 0, -600_000, 0, 3_600_000, 0, 0, 0].into_iter().take(all / 2) {
-        workers.push(trial.work(shards, long(), false));
+}
+
+/// Eight workers that start one by one have two partitions each within two tenures. Each that stops hands over within a
+/// second, although its jobs go on: half of a tenure would be too long. The time is that of the runtime, which stands while
+/// a lease is read or written and leaps while all wait: so it is the same on a busy machine. The clock of one worker is
+/// behind, that of another ahead.
+pub(crate) async fn shares_are_even_in_time(shards: &Shards) {
+    let tenure = Duration::from_secs(3);
+    let settings = || Settings { lease: Duration::from_secs(600), tenure, ..settings() };
+    let timed = Faults { holds: true, ..Faults::default() }.of(shards);
+    let (trial, all) = (Trial::default(), shards.partitions() as usize);
+    let mut workers = vec![trial.work(&timed, settings(), false)];
+    trial.put_slow(shards, 0..4).await;
+    tokio::time::pause();
+    for ahead in [0, -600_000, 0, 3_600_000, 0, 0, 0] {
+        sleep(tenure / 5).await;
+        workers.push(trial.work(&timed, settings(), false));
         workers.last().unwrap().clock.set_ahead(ahead);
     }
-    until(&vec![2; all / 2]).await;
-    for worker in workers {
-        worker.stop().await;
+    let last = Instant::now();
+    have_shares(&timed, &[all / 8; 8]).await;
+    assert!(last.elapsed() <= tenure * 2, "even after {:?}", last.elapsed());
+    let mut stopping = Vec::new();
+    while workers.len() > 1 {
+        sleep(tenure).await;
+        stopping.push(tokio::spawn(workers.remove(0).stop()));
+        let told = Instant::now();
+        insist(async || {
+            let shares = shares_of(&timed).await;
+            let is_taken = shares.len() == workers.len() && shares.iter().sum::<usize>() == all;
+            if is_taken { Ok(()) } else { Err(format!("{shares:?}")) }
+        })
+        .await;
+        assert!(told.elapsed() <= Duration::from_secs(1), "handed over after {:?}", told.elapsed());
+    }
+    tokio::time::resume();
+    trial.release();
+    trial.end(shards).await;
+    workers.remove(0).stop().await;
+    for worker in stopping {
+        worker.await.unwrap();
     }
 }
 
@@ -442,11 +495,7 @@ pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
 
 /// Each piece of news is lost, and ends the news: what it told is found nevertheless.
 pub(crate) async fn lost_news_are_looked_for(shards: &Shards) {
-    let cut = |(layout, store): &(Layout, Arc<dyn Store>)| {
-        let cut = Faulty { inner: Arc::clone(store), percent: 0, late: Duration::ZERO, is_cut: true };
-        (*layout, Arc::new(cut) as Arc<dyn Store>)
-    };
-    let (trial, cut) = (Trial::default(), Shards { stores: shards.stores.iter().map(cut).collect() });
+    let (trial, cut) = (Trial::default(), Faults { is_cut: true, ..Faults::default() }.of(shards));
     let worker = trial.work(&cut, Settings { reload: Duration::from_secs(3_600), ..settings() }, false);
     for id in 0..5 {
         trial.put(shards, id..id + 1, 0).await;
@@ -492,7 +541,7 @@ pub(crate) async fn what_is_never_told_is_found(silent: &Shards) {
 /// A worker whose clock is set back while the answer to its claim is on its way counts the lease all the same: it does not
 /// begin a job that another worker has meanwhile.
 pub(crate) async fn a_clock_is_set_back_during_a_claim(shards: &Shards) {
-    let (trial, slow) = (Trial::default(), Faulty::all(shards, 0, LEASE * 3));
+    let (trial, slow) = (Trial::default(), Faults { late: LEASE * 3, ..Faults::default() }.of(shards));
     let worker = trial.work(&slow, settings(), false);
     trial.put(shards, 0..1, 0).await;
     let (part, deadline) = (shards.part_of(0), trial.0.lock().unwrap().jobs[&0].deadline);
@@ -502,7 +551,7 @@ pub(crate) async fn a_clock_is_set_back_during_a_claim(shards: &Shards) {
     })
     .await;
     worker.clock.set_ahead(-600_000);
-    let other = trial.work(&Faulty::all(shards, 0, Duration::ZERO), settings(), false);
+    let other = trial.work(&Faults::default().of(shards), settings(), false);
     trial.end(shards).await;
     sleep(LEASE * 3).await;
     assert_eq!(trial.attempts(), [vec![2]], "the second attempt began first, and the first too late");
