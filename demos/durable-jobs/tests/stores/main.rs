@@ -12,10 +12,11 @@ mod trial;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_jobs::args::StoreArgs;
-use durable_jobs::store::{End, News, Options, Shards, open, postgres};
+use durable_jobs::store::{End, Layout, News, Options, Shards, open, postgres};
 
 /// No module uses another that uses it in turn, over whatever others.
 #[test]
@@ -92,6 +93,7 @@ async fn redb_shares_partitions_among_many() {
     let shards = StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap();
     trial::leases_of_a_wrong_clock_end(&shards).await;
     trial::slow_jobs_hold_no_others(&shards).await;
+    trial::a_job_that_kills_its_workers_is_given_up(&shards).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,11 +195,14 @@ async fn postgres_takes_jobs_of_other_transactions() {
     let rolled_back = sql.replace("42", "43").replace("COMMIT", "ROLLBACK");
     client.batch_execute(&rolled_back).await.unwrap();
     assert!(!shards.cancel(43).await.unwrap());
-    let formula =
-        "SELECT id, (('x' || left(md5(id::text), 8))::bit(32)::bigint % 16)::int FROM generate_series(0, 999) AS id";
-    assert!(sql.contains("('x' || left(md5(id::text), 8))::bit(32)::bigint % 16"));
-    for row in client.query(formula, &[]).await.unwrap() {
-        assert_eq!(row.get::<_, i32>(1) as u32, shards.part_of(row.get::<_, i32>(0) as u64), "{row:?}");
+    let hash = "('x' || left(md5(id::text), 8))::bit(32)::bigint";
+    assert!(sql.contains(&format!("{hash} % 16")));
+    // By a prime, so that every bit counts.
+    let layout = Layout { partitions: 4_093, ..shards.stores[0].0 };
+    let many = Shards { stores: vec![(layout, Arc::clone(&shards.stores[0].1))] };
+    let all = client.query(&format!("SELECT id, ({hash} % 4093)::int FROM generate_series(0, 999) AS id"), &[]).await;
+    for row in all.unwrap() {
+        assert_eq!(row.get::<_, i32>(1) as u32, many.part_of(row.get::<_, i32>(0) as u64), "{row:?}");
     }
 }
 

@@ -473,6 +473,27 @@ pub(crate) async fn slow_jobs_hold_no_others(shards: &Shards) {
     }
 }
 
+/// A job is given up that was claimed as often as it may be, although no attempt came to its end: its workers died.
+pub(crate) async fn a_job_that_kills_its_workers_is_given_up(shards: &Shards) {
+    let (trial, part) = (Trial::default(), shards.part_of(0));
+    let store = shards.store_of(part);
+    assert_eq!(shards.put(vec![(0, 1, Vec::new())]).await.unwrap(), 1);
+    for deadline in 1..=2 {
+        let claims = store.claim(part, &[(deadline, 0)], deadline + 1).await.unwrap();
+        assert!(matches!(claims[..], [Claim::Taken { .. }]), "{claims:?}");
+    }
+    let worker = trial.work(shards, Settings { attempts: 2, ..settings() }, false);
+    insist(async || {
+        let failed = store.failed(part, 1).await.unwrap();
+        failed.into_iter().next().map_or(Err("not given up"), |job| {
+            assert_eq!((job.id, job.attempts, &*job.error), (0, 3, "no attempt came to its end"));
+            Ok(())
+        })
+    })
+    .await;
+    worker.stop().await;
+}
+
 /// A worker learns where a job is that another one has claimed, and runs it if that one dies: without news of the move, and
 /// without loading anew.
 pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
