@@ -161,7 +161,7 @@ async fn bury(store: &Postgres, url: &str, rows: u64) -> Result<Client> {
 }
 
 /// The buffers that a scan of a hundred rows from a deadline on visits, as the server plans it.
-async fn buffers(store: &Postgres, deadline: u64) -> Result<u64> {
+pub async fn buffers(store: &Postgres, deadline: u64) -> Result<u64> {
     let scan = [("$1", "0"), ("$2", &deadline.to_string()), ("$3", "0"), ("$4", "100")];
     let scan = scan.iter().fold(SCAN.to_owned(), |sql, (name, value)| sql.replace(name, value));
     let explained = store.run(&format!("EXPLAIN (ANALYZE, BUFFERS) {scan}"), &[]).await?;

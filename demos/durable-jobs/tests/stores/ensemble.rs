@@ -113,7 +113,6 @@ async fn etcd_does_what_a_store_must() {
     let name = ensemble.name(&[0, 1, 2]);
     contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
     let shards = shards(&[name]).await;
-    trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::two_owners_of_faulty_stores(&shards).await;
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_jobs::args::StoreArgs;
+use durable_jobs::compare;
 use durable_jobs::store::{End, Layout, News, Options, Shards, open, postgres};
 
 /// No module uses another that uses it in turn, over whatever others.
@@ -73,7 +74,6 @@ async fn redb_serves_workers_that_come_and_go() {
     let directory = tempfile::tempdir().unwrap();
     let names: Vec<String> = ["a", "b"].iter().map(|name| directory.path().join(name).display().to_string()).collect();
     let (owner, guest) = (shards(&names).await, shards(&names).await);
-    trial::partitions_are_shared(&guest).await;
     trial::workers_that_come_and_go(&guest).await;
     trial::another_worker_dies_with_its_claim(&guest).await;
     drop(owner);
@@ -109,7 +109,6 @@ async fn postgres_does_what_a_store_must() {
     contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
     let names = [server.database("a").await, server.database("b").await];
     let shards = shards(&names).await;
-    trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::another_worker_dies_with_its_claim(&shards).await;
     let silent = StoreArgs { no_news: true, ..StoreArgs::new(&[server.database("silent").await], 4) };
@@ -238,7 +237,9 @@ async fn postgres_has_its_tables_made_by_migrate_only() {
 async fn postgres_scans_no_graveyard() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("graves").await;
-    let shards = StoreArgs::new(&[name], 1).make().await.unwrap();
+    let by_index = "ALTER DATABASE graves SET enable_seqscan = off; ALTER DATABASE graves SET enable_bitmapscan = off";
+    server.client("postgres").await.batch_execute(by_index).await.unwrap();
+    let shards = StoreArgs::new(std::slice::from_ref(&name), 1).make().await.unwrap();
     let store = shards.store_of(0);
     let open_transaction = server.client("graves").await;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job";
@@ -252,18 +253,9 @@ async fn postgres_scans_no_graveyard() {
     }
     shards.put(vec![(77, 2_000, Vec::new())]).await.unwrap();
     assert_eq!(store.scan(0, Some((1_000, 9_999)), 10).await.unwrap(), [(2_000, 77)]);
-    let client = server.client("graves").await;
-    let pages = async |after: (i64, i64)| {
-        client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
-        let scan = durable_jobs::store::postgres::sql::SCAN;
-        let scan = scan.replace("$1", "0").replace("$2", &after.0.to_string()).replace("$3", &after.1.to_string());
-        let explain = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) {}", scan.replace("$4", "10"));
-        let lines = client.query(&explain, &[]).await.unwrap();
-        let text: String = lines.iter().map(|line| line.get::<_, String>(0) + "\n").collect();
-        let buffers = text.split("shared hit=").nth(1).unwrap_or_else(|| panic!("{text}"));
-        buffers.split(|letter: char| !letter.is_ascii_digit()).next().unwrap().parse::<u64>().unwrap()
-    };
-    let (from_the_first, from_the_bound) = (pages((-1, -1)).await, pages((1_000, 9_999)).await);
+    let store = postgres::Postgres::open(&name, shards.stores[0].0, &Options::default()).await.unwrap();
+    let pages = async |deadline| compare::buffers(&store, deadline).await.unwrap();
+    let (from_the_first, from_the_bound) = (pages(0).await, pages(1_001).await);
     assert!(from_the_bound < 20 && from_the_first > 10 * from_the_bound, "{from_the_first} and {from_the_bound} pages");
     drop(open_transaction);
 }

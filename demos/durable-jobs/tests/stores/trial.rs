@@ -354,39 +354,18 @@ pub(crate) async fn workers_that_come_and_go(shards: &Shards) {
     }
 }
 
-/// How many partitions each worker has that has any, in order.
-async fn shares_of(shards: &Shards) -> Vec<usize> {
-    let mut owners = HashMap::<u64, usize>::new();
-    for (layout, store) in &shards.stores {
-        for lease in store.leases().await.unwrap() {
-            if lease.until > 0 && lease.key < layout.partitions.into() {
-                *owners.entry(lease.owner).or_default() += 1;
-            }
-        }
-    }
-    let mut counts: Vec<usize> = owners.into_values().collect();
-    counts.sort_unstable();
-    counts
-}
-
-async fn have_shares(shards: &Shards, wanted: &[usize]) {
+/// Waits until the partitions of one store are held in such shares, in order.
+async fn have_shares(store: &dyn Store, partitions: u64, is_wanted: impl Fn(&[usize]) -> bool) {
     insist(async || {
-        let shares = shares_of(shards).await;
-        if shares == wanted { Ok(()) } else { Err(format!("{shares:?} and not {wanted:?}")) }
+        let mut owners = HashMap::<u64, usize>::new();
+        let leases = store.leases().await.unwrap();
+        let held = leases.iter().filter(|lease| lease.until > 0 && lease.key < partitions);
+        held.for_each(|lease| *owners.entry(lease.owner).or_default() += 1);
+        let mut shares: Vec<usize> = owners.into_values().collect();
+        shares.sort_unstable();
+        if is_wanted(&shares) { Ok(()) } else { Err(format!("the shares are {shares:?}")) }
     })
     .await;
-}
-
-/// Workers share the partitions evenly, and the share of one that leaves goes to the others.
-pub(crate) async fn partitions_are_shared(shards: &Shards) {
-    let (trial, all) = (Trial::default(), shards.partitions() as usize);
-    let first = trial.work(shards, settings(), false);
-    have_shares(shards, &[all]).await;
-    let second = trial.work(shards, settings(), false);
-    have_shares(shards, &[all / 2, all / 2]).await;
-    first.stop().await;
-    have_shares(shards, &[all]).await;
-    second.stop().await;
 }
 
 /// Eight workers that start one by one have two partitions each within two tenures. Each that stops hands over within a
@@ -397,7 +376,7 @@ pub(crate) async fn shares_are_even_in_time(shards: &Shards) {
     let tenure = Duration::from_secs(3);
     let settings = || Settings { lease: Duration::from_secs(600), tenure, ..settings() };
     let timed = Faults { holds: true, ..Faults::default() }.of(shards);
-    let (trial, all) = (Trial::default(), shards.partitions() as usize);
+    let (trial, all, store) = (Trial::default(), shards.partitions(), timed.store_of(0));
     let mut workers = vec![trial.work(&timed, settings(), false)];
     trial.put_slow(shards, 0..4).await;
     tokio::time::pause();
@@ -407,19 +386,15 @@ pub(crate) async fn shares_are_even_in_time(shards: &Shards) {
         workers.last().unwrap().clock.set_ahead(ahead);
     }
     let last = Instant::now();
-    have_shares(&timed, &[all / 8; 8]).await;
+    have_shares(store, all.into(), |shares| *shares == [all as usize / 8; 8]).await;
     assert!(last.elapsed() <= tenure * 2, "even after {:?}", last.elapsed());
     let mut stopping = Vec::new();
     while workers.len() > 1 {
         sleep(tenure).await;
         stopping.push(tokio::spawn(workers.remove(0).stop()));
         let told = Instant::now();
-        insist(async || {
-            let shares = shares_of(&timed).await;
-            let is_taken = shares.len() == workers.len() && shares.iter().sum::<usize>() == all;
-            if is_taken { Ok(()) } else { Err(format!("{shares:?}")) }
-        })
-        .await;
+        let is_taken = |shares: &[usize]| shares.len() == workers.len() && shares.iter().sum::<usize>() == all as usize;
+        have_shares(store, all.into(), is_taken).await;
         assert!(told.elapsed() <= Duration::from_secs(1), "handed over after {:?}", told.elapsed());
     }
     tokio::time::resume();
