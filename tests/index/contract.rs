@@ -22,6 +22,19 @@ fn index_takes_24_bytes() {
     assert!(table <= 64 * size_of::<usize>(), "{table} bytes");
 }
 
+/// C17: whether they are new in the lane or move to its end.
+#[test]
+fn indexes_set_in_a_lane_in_order_need_no_bucket() {
+    let mut wheel = IndexWheel::new(0);
+    (0..40).for_each(|index| wheel.set(index, u64::MAX));
+    let (lane, buckets) = (wheel.add_lane(), wheel.stats().occupied);
+    for round in [1, 2] {
+        (100..1_100).for_each(|index| wheel.set_in(lane, index, round << 40));
+        assert_eq!((wheel.stats().lanes, wheel.stats().occupied), (1, buckets));
+    }
+    assert!(wheel.advance(2 << 40).map(|due| due.index).eq(100..1_100));
+}
+
 #[test]
 fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
     let mut wheel = IndexWheel::with_capacity(0, 100_000);

@@ -45,7 +45,7 @@ impl Draw for Call {
     type Script = Vec<Self>;
 
     fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
-        let (choice, nth) = (decoder.below(29), usize::from(decoder.byte()) % SLOTS);
+        let (choice, nth) = (decoder.below(32), usize::from(decoder.byte()) % SLOTS);
         let mut time = || match decoder.below(16) {
             0 => Duration::MAX,
             1..8 => Duration::from_nanos(u64::from(decoder.below(4)) << 30),
@@ -69,7 +69,8 @@ impl Draw for Call {
             23 => Self::ResetInterval,
             24..27 => Self::Pass(first.min(Duration::from_secs(1 << 20))),
             27 => Self::GoBack(first.min(Duration::from_secs(1))),
-            _ => Self::TimeoutOwned(nth, first),
+            28 => Self::TimeoutOwned(nth, first),
+            _ => Self::Tick,
         });
     }
 }
@@ -274,7 +275,7 @@ fn of_model(script: &[Call]) -> Vec<Answer> {
 
 #[test]
 fn futures_of_both_timers_answer_as_the_model_does() {
-    check(300, 60, |script: Drawn<Call>| {
+    check(3_000, 60, |script: Drawn<Call>| {
         let script = script.script();
         let expected = of_model(&script);
         assert_eq!(of_local_timer(&script), expected, "local left, model right");
