@@ -15,6 +15,7 @@ mod geometries;
 mod model;
 mod pair;
 mod script;
+mod small_budgets;
 mod start;
 
 #[path = "../wheel/arbitrary.rs"]
