@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use timer_wheel::ttl::{Context, Role, TtlSet};
+use timer_wheel::ttl::{Context, Entry, Role, TtlQueue, TtlSet};
 use timer_wheel::{Job, ManualClock, Shutdown, Timer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -135,9 +135,17 @@ fn listener_that_panics_loses_no_entry() {
     set.check_invariants();
     assert_eq!((set.len(), set.retrying_len(), set.stats().failed), (2, 1, 1));
     panics(&mut || assert_eq!(set.poll(2_000 * MS).count(), 2));
+    // A timeout is told while a poll goes on that has proposed something, which is not told then.
+    set.init(7, 3, 10_000, Context::default()).unwrap();
     panics(&mut || _ = set.poll(20_000 * MS).count());
     set.check_invariants();
-    assert_eq!(set.len(), 2);
+    panics(&mut || _ = set.poll(21_500 * MS).count());
+    set.check_invariants();
+    assert_eq!(set.len(), 3);
+    let mut queue = TtlQueue::<u32>::new(0);
+    panics(&mut || _ = queue.restore([Entry::new(7, 1, 5)], 0, 0));
+    queue.check_invariants();
+    assert_eq!(queue.len(), 1);
 }
 
 fn listener_that_panics_loses_no_job() {

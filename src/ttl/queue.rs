@@ -10,7 +10,7 @@ pub use foldhash::fast::RandomState as DefaultHashBuilder;
 use hashbrown::{Equivalent, HashTable};
 
 use super::entries::Entries;
-use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
+use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet, trace};
 use crate::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
@@ -454,10 +454,11 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let hashes: Vec<u64> = entries.iter().map(|entry| self.hash(&entry.key)).collect();
         self.tables.fill(HashTable::new());
         self.reserve_tables(hashes.len());
-        let handles = self.set.restore(entries, now, wall_now_ms)?;
+        let handles = self.set.replace_all(entries, now, wall_now_ms)?;
         for (hash, handle) in hashes.into_iter().zip(handles) {
             self.list(hash, handle);
         }
+        trace::restored(self.len());
         Ok(())
     }
 

@@ -21,8 +21,8 @@ use crate::{Geometry, Millis};
 /// time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak it comes back by itself: a page of 256 entries with each
-/// poll, and with each entry that ends on a follower, which is polled rarely.
+/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak it comes back by itself: a page of 256
+/// entries with each poll, and with each entry that ends on a follower, which is polled rarely.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlSet};

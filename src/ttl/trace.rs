@@ -18,7 +18,13 @@ pub(super) fn role_changed(role: Role, requeued: usize, len: usize) {
 }
 
 /// What a poll proposed for the first time and again, if anything.
+///
+/// It is told as the poll is dropped. If that is by a panic, another one of the listener would abort the program.
 pub(super) fn proposed<K, G: Geometry>(expired: u64, retried: u64, set: &TtlSet<K, G>) {
+    #[cfg(feature = "std")]
+    if std::thread::panicking() {
+        return;
+    }
     if expired + retried != 0 {
         tell!(
             tracing::Level::DEBUG,

@@ -68,7 +68,18 @@ impl<K, G: Geometry> TtlSet<K, G> {
         now: u64,
         wall_now_ms: u64,
     ) -> Result<Vec<TtlKey>, TtlError> {
-        let entries: Vec<Entry<K>> = entries.into_iter().collect();
+        let restored = self.replace_all(entries.into_iter().collect(), now, wall_now_ms)?;
+        trace::restored(restored.len());
+        Ok(restored)
+    }
+
+    /// As [`restore`](Self::restore), without the event.
+    pub(super) fn replace_all(
+        &mut self,
+        entries: Vec<Entry<K>>,
+        now: u64,
+        wall_now_ms: u64,
+    ) -> Result<Vec<TtlKey>, TtlError> {
         self.check_restore(&entries)?;
         self.tick(now);
         self.clear();
@@ -78,9 +89,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             let deadline_ns = restored_deadline_ns(self.now, entry.ttl_ms, elapsed_ms);
             self.entries.insert(entry, deadline_ns)
         });
-        let restored: Vec<TtlKey> = restored.collect();
-        trace::restored(restored.len());
-        Ok(restored)
+        Ok(restored.collect())
     }
 
     /// Refuses entries that cannot be restored.
