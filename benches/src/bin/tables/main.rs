@@ -13,6 +13,8 @@
 //! name. What is left out is all there is. Files alone, with commas between, give a line each that says where their
 //! figures come from.
 //!
+//! The headline, how many times faster than a tree the wheel is, must be in every file that carries it.
+//!
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them
 //! asks for. With `--check` it writes nothing, and fails if anything is not as it would write it.
 
@@ -28,6 +30,12 @@ use timer_wheel_bench::results::{self, Results};
 
 const MARKER: &str = "<!-- results: ";
 const END: &str = "<!-- end -->";
+
+/// What the headline is about: scheduling, cancelling and postponing, next to a tree that offers the same.
+const HEADLINE: &str = "compare; W1a, W1b, W1c, W3, W4; ; wheel, btree+slab";
+
+/// The files that carry the headline.
+const HEADLINED: [&str; 3] = ["README.md", "src/lib.rs", "Cargo.toml"];
 
 /// By the names of their files.
 type AllResults = BTreeMap<String, Results>;
@@ -64,6 +72,14 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
         let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
         wanted.push((path, filled));
+    }
+    let headline = table::headline(HEADLINE, &all)?;
+    for name in HEADLINED {
+        let path = root.join(name);
+        let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
+        if !text.contains(&headline) {
+            return Err(format!("{name} must say '{headline}', as the results of '{HEADLINE}' have it"));
+        }
     }
     for (file, mut results) in all {
         results.rows.retain(|row| asked.contains(&(file.clone(), row.figure.clone(), row.n)));
@@ -137,6 +153,19 @@ mod tests {
         assert_eq!(filled(&filled_text, &mut asked).unwrap(), filled_text);
         let sizes = filled("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n", &mut asked).unwrap();
         assert!(sizes.contains("| W1a schedule | 1,000,000 | **5.00 ns** | 2.00 ns (0.40 x) |"), "{sizes}");
+    }
+
+    #[test]
+    fn headline_spans_the_ratios_to_one_digit() {
+        let row = |n, ns| {
+            let subjects = [("wheel", 2.0), ("tree", ns)].map(|(name, ns)| (name.to_owned(), Spread::of([ns])));
+            let (figure, unit) = ("W3 churn".to_owned(), "ns".to_owned());
+            Row { figure, n, unit, counts: Counts::Median, subjects: subjects.to_vec() }
+        };
+        let results = Results { rows: vec![row(1, 105.0), row(2, 7.1), row(3, 60.0)], ..Results::default() };
+        let all = AllResults::from([("compare".to_owned(), results)]);
+        assert_eq!(table::headline("compare; W3; ; wheel, tree", &all).unwrap(), "4 to 50 times faster");
+        assert!(table::headline("compare; W3; ; wheel", &all).is_err());
     }
 
     #[test]
