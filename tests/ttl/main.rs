@@ -15,7 +15,6 @@ mod geometries;
 mod model;
 mod pair;
 mod script;
-mod small_budgets;
 mod start;
 
 #[path = "../wheel/arbitrary.rs"]

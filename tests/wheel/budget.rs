@@ -33,6 +33,26 @@ fn dropped_advance_pays_for_what_it_did() {
     assert_eq!((budget.work, budget.fires), (100 - 21, 40));
 }
 
+/// What was prepared stays prepared: a timer scheduled before that time waits in the heap, however many there are.
+#[test]
+fn prepared_advance_only_fires_whatever_is_scheduled_before_it() {
+    fn check<G: Geometry>() {
+        for earlier in [0, 1, 200] {
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+            let tick = spans::<G>()[0];
+            let until = 1_000 * tick;
+            (0..earlier).for_each(|n| _ = wheel.schedule(until - n * tick, n));
+            wheel.prepare(until, &mut Budget::unlimited());
+            (1..=500).for_each(|n| _ = wheel.schedule(n * tick, n));
+            let mut budget = Budget::of_work(500 + earlier as usize);
+            assert_eq!(wheel.advance_with_budget(until, &mut budget).count(), 500 + earlier as usize);
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Compact>();
+}
+
 /// Calls with a budget of one until all fired, in order. The deadlines are sorted.
 fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
