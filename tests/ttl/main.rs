@@ -29,5 +29,9 @@ mod fuse;
 mod handles;
 mod panics;
 mod random;
+#[path = "../wheel/rng.rs"]
+#[allow(dead_code, reason = "the wheel's tests use more of it")]
+mod rng;
 mod snapshots;
+mod soak;
 mod wake_ups;
