@@ -142,6 +142,10 @@ fn faulty(error: tokio_postgres::Error) -> Error {
         Some(&SqlState::UNDEFINED_TABLE) => {
             Error::Refused("its tables are missing: make them with `durable-jobs migrate`".to_owned())
         }
+        Some(&(SqlState::INVALID_SQL_STATEMENT_NAME | SqlState::DUPLICATE_PSTATEMENT)) => Error::Refused(
+            "the server forgets prepared statements: behind PgBouncer in transaction mode use --no-prepare --no-news"
+                .to_owned(),
+        ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::refused(error),
         _ => Error::store(error),
     }

@@ -173,6 +173,20 @@ async fn postgres_keeps_no_statements_if_asked_not_to() {
     assert_eq!(kept[0].get::<_, i64>(0), 0);
 }
 
+/// The user of a server that forgets prepared statements is told what helps.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_that_forgets_statements_is_refused() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("forgets").await;
+    let layout = shards(std::slice::from_ref(&name)).await.stores[0].0;
+    let store = postgres::Postgres::open(&name, layout, &Options::default()).await.unwrap();
+    for sql in ["SELECT 1", "DEALLOCATE ALL"] {
+        store.run(sql, &[]).await.unwrap();
+    }
+    let refused = store.run("SELECT 1", &[]).await.unwrap_err().to_string();
+    assert!(refused.contains("use --no-prepare"), "{refused}");
+}
+
 /// A service puts a job beside its own rows, by the statements that the README has. Their partition is that of `put`.
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_takes_jobs_of_other_transactions() {
