@@ -196,7 +196,7 @@ impl Worker {
         let _ = self.reading.await;
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id().unwrap_or(0)
     }
 

@@ -103,6 +103,13 @@ async fn redb_lives_through_kills_of_workers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes an hour"]
+async fn redb_stays_flat_in_a_soak() {
+    let directory = tempfile::tempdir().unwrap();
+    kills::soak(&[file(directory.path())], async || {}).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn postgres_does_what_a_store_must() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.worker_of("contract").await;
@@ -143,6 +150,15 @@ async fn postgres_lives_through_kills_of_workers_and_server() {
     let name = server.database("kills").await;
     shards(std::slice::from_ref(&name)).await;
     kills::of_workers(&[name], async || server.kill_and_start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes an hour"]
+async fn postgres_stays_flat_in_a_soak() {
+    let Some(mut server) = server::Postgres::start() else { return };
+    let name = server.database("soak").await;
+    shards(std::slice::from_ref(&name)).await;
+    kills::soak(&[name], async || server.kill_and_start().await).await;
 }
 
 /// Connections that fall silent are given up, those of the news as well: nothing waits for the reload.
