@@ -73,7 +73,7 @@ mod tests {
             if latest < earliest { time == earliest } else { (earliest..=latest).contains(&time) }
         }
 
-        /// What the sleep of a timer with slack relies on.
+        /// A sleep with slack relies on this.
         fn align_with_one_slack_keeps_the_order(one: u64, other: u64, slack: u64) -> bool {
             let aligned = |time: u64| align(time, time.saturating_add(slack));
             aligned(one.min(other)) <= aligned(one.max(other))

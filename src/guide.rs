@@ -6,16 +6,16 @@
 //! | [`choosing`] | which type you want |
 //! | [`semantics`] | what a wheel promises, each promise with its limits |
 //! | [`embedding`] | a wheel in a cache: who owns the key, replace, remove and evict, threads, budgets |
-//! | [`replacing`] | a wheel in the place of another crate's timers |
+//! | [`replacing`] | a wheel in place of another crate's timers |
 //! | [`drivers`] | `Timer` and `KeyedTimer`: threads, guarantees, awaiting |
 //! | [`ttl`] | expiry around a replicated log, and a retry queue |
 //! | [`durable`] | more timers than memory holds: a window in front of a store |
 //! | [`restart`] | timers that outlive the process: what to store, and which time to count |
 //! | [`own_clock`] | tests that never sleep |
-//! | [`design`] | how the wheel works, from zero, and what was decided against |
+//! | [`design`] | how the wheel works, from zero, and which alternatives were rejected |
 //! | [`performance`] | what it costs, how that was measured, where it is not ahead |
-//! | [`terms`] | the words |
-//! | [`programs`] | whole programs, to read and to copy |
+//! | [`terms`] | the terms |
+//! | [`programs`] | complete programs, to read and to copy |
 //!
 //! ```
 //! # use timer_wheel::Wheel;
@@ -25,11 +25,12 @@
 
 /// Makes a page of each document.
 ///
-/// The documents are files of the repository, where their links lead to files. In rustdoc the links lead to the definitions
-/// before the file, because the first of two definitions counts. Links to files that are no page lead to the list of
-/// documents on the front page, and links to items whose feature is off to the list of features.
+/// The documents are files of the repository, and their links lead to files there. The definitions before the file make
+/// the links lead to pages, because the first of two definitions counts. Links to files without a page lead to the list
+/// of documents on the front page. Links to items whose feature is off lead to the list of features.
 ///
-/// rustdoc copies no pictures. So a page begins with the text of its picture, and shows a dot where the document has it.
+/// rustdoc copies no pictures. So a page begins with its picture inline, and the document's own link to it becomes a
+/// dot.
 macro_rules! pages {
     ($($name:ident $file:literal $(+ $caption:literal $picture:literal)?)+) => {
         $(
@@ -112,10 +113,10 @@ pages! {
     design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }
 
-/// Makes a page of the programs of those names.
+/// Makes a page of the named programs.
 macro_rules! programs {
     ($($name:literal)+) => {
-        /// Whole programs, to read and to copy. Each checks its own result.
+        /// Complete programs, to read and to copy. Each checks its own result.
         ///
         /// They are in `examples/` of the package: `cargo run --example index_cache`.
         $(

@@ -1,6 +1,6 @@
 //! A look inside a wheel: sizes, levels and invariants.
 //!
-//! For dashboards, for pictures, for choosing a geometry, and for tests. The answers describe the structure as it
+//! For dashboards, for pictures, for choosing a geometry, and for tests. The results describe the structure as it
 //! is today, and may change with any version.
 //!
 //! ```
@@ -53,20 +53,20 @@ pub struct Stats {
     pub timers: usize,
     /// Timers of the near heap: in no bucket but in exact order already, to fire next.
     ///
-    /// They are of the current tick or overdue; of a bucket that was opened and sorted; in a
-    /// [lane](crate::Lane); or all timers of a wheel with few.
+    /// They are due in the current tick or overdue, come from a bucket that was opened and sorted, or are in a
+    /// [lane](crate::Lane). In a wheel with few timers, all timers are here.
     pub near: usize,
     /// Timers that are [held](crate::DueTimer::hold): live, and neither in the near heap nor in a bucket.
     pub held: usize,
     /// Lanes that have timers.
     pub lanes: usize,
-    /// Slots that were made and are kept, free ones included: the most timers that were live at once, less the slots
+    /// Slots in memory, free ones included: the most timers that were live at once, less the slots
     /// that were given back since. In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
     /// Buckets that hold timers on each level, the finest first.
     pub occupied: [usize; LEVELS + 1],
-    /// All memory of the wheel in bytes, spare memory and the wheel itself included, and what the
-    /// values own (as a `String` owns its text) excluded.
+    /// All memory of the wheel in bytes, including spare memory and the wheel itself, but not what the values own (as a
+    /// `String` owns its text).
     pub bytes: usize,
 }
 
@@ -102,8 +102,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Stats { bytes: stats.bytes + own, ..stats }
     }
 
-    /// Checks every invariant of the structure. O(n log n). For tests and fuzzing: a wheel that was used through
-    /// its public calls passes, whatever happened to it.
+    /// Checks every invariant of the structure. O(n log n). For tests and fuzzing: a wheel that is used through its
+    /// public API always passes.
     ///
     /// # Panics
     ///

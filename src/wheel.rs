@@ -1,6 +1,6 @@
 //! The timer wheel: values with deadlines, handed back in order when they are due.
 
-// In this order the methods of `Wheel` are shown, and those of this file last: rustdoc goes by that of the modules.
+// rustdoc shows the methods of `Wheel` in the order of these modules, and those of this file last.
 mod construction;
 mod schedule;
 
@@ -27,31 +27,30 @@ use crate::wheel::slots::{Slot, Slots};
 ///
 /// It behaves like a `BTreeSet` of `(deadline, sequence)` pairs with a value for each, where the
 /// sequence counts calls of [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule).
-/// Timers fire in order of deadline, and first in first out among equals. No timer fires before its
-/// deadline or after the first advance that reaches it, and none twice.
+/// Timers fire in order of deadline, and first in first out among equals. No timer fires twice, before its deadline, or
+/// after the first advance that reaches it.
 ///
 /// Times are nanoseconds since an origin of the caller's choice. Every `u64` is a valid time and a
 /// valid deadline.
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1), and O(log k) among the k timers of the near heap. A timer is
-/// moved at most once for each level between where it was scheduled and the finest (beyond the four levels, once for
-/// each bit of its deadline above them), and once more for each time it was postponed past its old deadline. The
-/// timers of one tick are sorted when it is reached. An [`advance`](Wheel::advance) over any span costs O(timers
-/// touched), however long the span. Called at least once a tick it has no long pause for what lies ahead, because
-/// crowded buckets are moved down a share at a time before they begin.
+/// Scheduling, cancelling and rescheduling are O(1), or O(log k) in the near heap of k timers. A timer is
+/// moved at most once for each level between its first one and the finest. Beyond the four levels, it is moved at most
+/// once for each bit of its deadline above them. Each postponement adds at most one move. The timers of one tick are
+/// sorted when the tick is reached. An [`advance`](Wheel::advance) over any span costs O(timers
+/// touched), however long the span. If it is called at least once a tick, timers that lie ahead cause no long pause:
+/// crowded buckets are moved down in shares before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value, rounded up to its
-/// alignment), in pages of 256 that are never moved. After a peak it comes back by itself, a page with each advance.
-/// Values are moved in and out: box those above some 200 bytes.
+/// alignment), in pages of 256 that are never moved. After a peak, advances release it a page at a time. Values are
+/// moved in and out: box those larger than about 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
 ///
-/// The idea of five levels with power-of-two ticks is that of
-/// [Caffeine](https://github.com/ben-manes/caffeine)'s `TimerWheel`, after Varghese and Lauck,
-/// "Hashed and Hierarchical Timing Wheels" (1987).
+/// The idea of five levels with power-of-two ticks comes from [Caffeine](https://github.com/ben-manes/caffeine)'s
+/// `TimerWheel`, after Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (1987).
 ///
 /// # Examples
 ///
@@ -81,7 +80,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Cancels every timer and drops the values. O(n), however many there once were.
     ///
     /// The clock and the memory stay; later advances give the memory back, a page at a time. All keys become stale,
-    /// also if a value panics when it is dropped.
+    /// even if the drop of a value panics.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -112,7 +111,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// What the wheel may still allocate later are the buckets of a level when it is first used, and the near heap.
+    /// The wheel may still allocate the near heap, and the buckets of a level when it is first used.
     ///
     /// # Panics
     ///
@@ -140,7 +139,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Gives back at once the memory that the live timers do not need. O(n).
     ///
     /// A timer keeps its slot, so memory is kept up to the highest slot in use. Keys stay valid, and stale ones stale.
-    /// Without a call, advances give back a page at a time, while more is free than in use.
+    /// Without this call, advances give back a page at a time while more is free than in use.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -192,7 +191,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 }
 
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
-    /// Copies the wheel. The keys of the original name the timers of the copy as well.
+    /// Copies the wheel. The keys of the original are valid for the copy too.
     fn clone(&self) -> Self {
         Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone() }
     }
@@ -213,8 +212,7 @@ mod tests {
     use crate::engine::node::NodeIndex;
     use crate::wheel::key::TimerKey;
 
-    /// Every sequence number but three has been given out. What is scheduled now comes after what
-    /// is there already, wherever that is.
+    /// All sequence numbers but three are used up. New timers come after the existing ones, wherever those are.
     #[test]
     fn sequence_that_runs_out_is_renumbered_in_order() {
         let now = 1 << 40;
@@ -253,7 +251,7 @@ mod tests {
         assert_eq!(fired, after);
     }
 
-    /// A postponement takes the last number, or the first one for which all must be renumbered.
+    /// A postponement takes the last sequence number, or is the first call that must renumber.
     #[test]
     fn timer_that_is_postponed_when_numbers_run_out_comes_last() {
         for left in [1, 0] {
@@ -267,7 +265,7 @@ mod tests {
         }
     }
 
-    /// One slot whose generations are used up is room for nothing.
+    /// A slot whose generations are used up does not count as room.
     #[test]
     fn room_that_is_reserved_does_not_count_a_retired_slot() {
         let mut wheel: Wheel<u32> = Wheel::new(0);

@@ -12,8 +12,8 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// are. O(buckets).
     ///
     /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out. A level has
-    /// the buckets of two rotations, 256 each in [`Millis`](crate::Millis): "of 512 buckets". A crowd is another
-    /// matter: one bucket with more than 512 timers.
+    /// the buckets of two rotations, 256 each in [`Millis`](crate::Millis): "of 512 buckets". This is unrelated to a
+    /// crowd, which is a single bucket with more than 512 timers.
     ///
     /// ```
     /// use timer_wheel::Wheel;

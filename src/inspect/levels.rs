@@ -10,9 +10,9 @@ use crate::wheel::Wheel;
 impl<T, G: Geometry> Wheel<T, G> {
     /// The five levels of the wheel at this moment, the finest first and the far one last. O(buckets).
     ///
-    /// For pictures and for choosing a geometry: [`Level`] says how its timers are spread over its
+    /// For pictures and for choosing a geometry: [`Level`] shows how its timers are spread over its
     /// buckets. The timers of the [near heap](crate::inspect::Stats::near) are on no level. A timer that was postponed
-    /// counts in its old bucket until its old deadline comes.
+    /// counts in its old bucket until its old deadline.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
@@ -38,7 +38,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             let mut buckets: Vec<usize> = levels.lens(number).collect();
             let cursor = levels.cursor_on(number);
             let rotation = if number == FAR { buckets.len() } else { buckets.len() / 2 };
-            // The next rotation comes first in the array every other time.
+            // The next rotation comes first in the array every other rotation.
             buckets.rotate_left(cursor - cursor % rotation);
             Level {
                 timers: buckets.iter().sum(),
@@ -67,21 +67,21 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Level {
-    /// The timers on the level.
+    /// The number of timers on the level.
     pub timers: usize,
-    /// The timers of each of the level's buckets, in the order of time: those of the rotation that time is in and then
-    /// as many of the next.
+    /// The number of timers in each bucket, in the order of time: first the buckets of the current rotation, then those
+    /// of the next.
     ///
     /// Buckets up to the [cursor](Level::cursor) have been opened and are empty, unless an advance has stopped in the
     /// middle of one. Buckets of the next rotation hold timers only once the bucket above has been opened ahead. The
     /// last level has no rotations: each of its buckets spans twice as much as the one before, from the horizon of the
     /// geometry on.
     pub buckets: Vec<usize>,
-    /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
+    /// The bucket that the wheel has reached on this level, as an index into [`buckets`](Level::buckets).
     ///
-    /// That is the bucket of [`now`](Wheel::now). It is an earlier one while there is a backlog, one before it at the
-    /// very end of time, and ahead after [`peek_first`](Wheel::peek_first) or [`pop_first`](Wheel::pop_first).
-    /// Meaningless for the last level, where it is 0.
+    /// This is the bucket of [`now`](Wheel::now). It is an earlier one while there is a backlog, the one before it at
+    /// the very end of time, and a later one after [`peek_first`](Wheel::peek_first) or
+    /// [`pop_first`](Wheel::pop_first). Meaningless for the last level, where it is 0.
     pub cursor: usize,
     /// The nanoseconds that each of the level's buckets spans; `None` for the last level, whose buckets double.
     pub bucket_span: Option<u64>,

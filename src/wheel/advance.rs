@@ -16,8 +16,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of
     /// deadline and first in first out among equals.
     ///
-    /// The iterator is lazy: it does the work as it is pulled. Dropping it early loses nothing;
-    /// what it did not yield comes first in the next advance. A `now` before that of an earlier
+    /// The iterator is lazy: it does the work as it is pulled. Dropping it early loses nothing: the timers that it did
+    /// not yield come first in the next advance. The clock never goes back: a `now` before that of an earlier
     /// advance counts as that one.
     ///
     /// Costs O(timers touched), never O(time passed). The first call after a gap of many ticks is a long one, unless [a
@@ -45,14 +45,14 @@ impl<T, G: Geometry> Wheel<T, G> {
         Advance::new(self, now, None)
     }
 
-    /// As [`advance`](Wheel::advance), but does no more than `budget` allows. O(budget.work), and O(log n) for each
-    /// timer of a crowd that shares a tick and comes in no order.
+    /// Like [`advance`](Wheel::advance), but does no more than `budget` allows. O(budget.work), plus O(log n) for each
+    /// timer of an unsorted crowd that shares a tick.
     ///
     /// One unit is one timer visited (fired, moved down a level or sorted into those that fire next) or
-    /// one bucket opened. The budget holds afterwards what is left of it, so that several wheels can share one. What
-    /// was not done is carried over: call again, at the same or a later time, while
-    /// [`has_backlog`](Wheel::has_backlog). With any budget of at least one unit and one fire, repeated calls finish
-    /// and yield the same timers in the same order as one call without a budget.
+    /// one bucket opened. Afterwards the budget holds what is left, so several wheels can share one. Unfinished work is
+    /// carried over: call again, at the same or a later time, while [`has_backlog`](Wheel::has_backlog). With any
+    /// budget of at least one unit and one fire, repeated calls finish and yield the same timers in the same order as
+    /// one call without a budget.
     ///
     /// ```
     /// use timer_wheel::{Budget, Wheel};
@@ -104,8 +104,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.fire(due))
     }
 
-    /// The earliest timer, due or not. Costs what [`pop_first`](Wheel::pop_first) does; the wheel
-    /// is borrowed mutably because it prepares what comes next.
+    /// The earliest timer, due or not. Costs the same as [`pop_first`](Wheel::pop_first). It borrows the wheel mutably
+    /// because it prepares the next calls.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -126,10 +126,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// unit of work for each timer that fires. O(timers moved).
     ///
     /// For a standby that may have to take over at any moment, and for a program that has time now and none later. If
-    /// `budget.work` is 0 afterwards, there may be more to prepare. As with an advance, a page of free memory comes back.
+    /// `budget.work` is 0 afterwards, there may be more to prepare. As with an advance, a page of free memory may be
+    /// released.
     ///
-    /// Do not prepare far ahead: a timer that is scheduled before `until` afterwards waits in a heap until the clock has
-    /// come there, O(log k) among k of them.
+    /// Do not prepare far ahead: a timer that is later scheduled before `until` waits in a heap of k such timers, at
+    /// O(log k), until the clock reaches `until`.
     ///
     /// ```
     /// use timer_wheel::{Budget, Wheel};
@@ -148,10 +149,10 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// The next timer that is due. If no more are due, or the budget is used up, a page may come back.
+    /// The next timer that is due. If no more are due, or the budget is used up, a page may be released.
     #[inline]
     pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
-        // Before the look at the pages, which an idle advance is spared.
+        // First, so that an idle advance does not look at the pages.
         if self.hierarchy.is_idle() {
             return None;
         }
@@ -174,7 +175,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// The timers that are due, from [`Wheel::advance`] and [`Wheel::advance_with_budget`].
 ///
-/// Lazy: the clock has moved, and the rest happens as it is pulled.
+/// Lazy: the clock has moved, and all other work happens as the iterator is pulled.
 ///
 /// ```
 /// use timer_wheel::Wheel;
@@ -186,11 +187,11 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// assert_eq!(wheel.len(), 2);
 /// assert_eq!(wheel.advance(10).map(|timer| timer.value).collect::<String>(), "ab");
 /// ```
-// No `Drop`: the body of `while let Some(timer) = wheel.advance(now).next()` could not use the wheel.
+// No `Drop`: with one, the body of `while let Some(timer) = wheel.advance(now).next()` could not use the wheel.
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
-    /// No bounds if there is none.
+    /// `None` means no bounds.
     budget: Option<&'a mut Budget>,
 }
 
@@ -212,7 +213,7 @@ impl<'a, T, G: Geometry> Advance<'a, T, G> {
 impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     type Item = Expired<T>;
 
-    // Always: an advance that is idle, as most are, is one comparison and no call, whatever becomes of the rest.
+    // Most advances are idle. Inlined always, an idle one is a single comparison and no call.
     #[inline(always)]
     fn next(&mut self) -> Option<Expired<T>> {
         if self.wheel.hierarchy.is_idle() {

@@ -1,4 +1,4 @@
-//! How a wheel is made.
+//! The constructors of a wheel.
 
 use crate::engine::geometry::Geometry;
 use crate::engine::hierarchy::Hierarchy;
@@ -8,7 +8,7 @@ use crate::wheel::slots::Slots;
 impl<T> Wheel<T> {
     /// Makes an empty wheel of the geometry [`Millis`](crate::Millis) whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// For another geometry there is [`with_geometry`](Wheel::with_geometry).
+    /// For another geometry, use [`with_geometry`](Wheel::with_geometry).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -45,10 +45,10 @@ impl<T> Wheel<T> {
 impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// An empty wheel takes less than a kilobyte. With more than 32 timers (or as many as level 0 has buckets, if it
-    /// has fewer), its buckets take 36 bytes each, up to the highest level in use: at most 74 KB, or 19 KB in
+    /// An empty wheel takes less than a kilobyte. With more than 32 timers (or fewer, if level 0 has fewer buckets),
+    /// its buckets take 36 bytes each, up to the highest level in use. That is at most 74 KB, or 19 KB in
     /// [`Compact`](crate::Compact) and 12 KB in [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve)
-    /// gets memory for timers ahead.
+    /// allocates memory for timers in advance.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};

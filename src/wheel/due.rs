@@ -41,8 +41,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.peek_expired_with_budget(now, &mut budget)
     }
 
-    /// As [`peek_expired`](Wheel::peek_expired), within a budget that several calls share: each call subtracts what it
-    /// does, and a fire for the timer that it shows, whether that is removed or not.
+    /// Like [`peek_expired`](Wheel::peek_expired), within a budget that several calls share. Each call subtracts its
+    /// work, and one fire for the timer that it shows, removed or not.
     ///
     /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
     /// For loops that remove some timers, rearm others, and are bounded.
@@ -73,7 +73,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// The first timer that is due, still in the wheel, from [`Wheel::peek_expired`].
 ///
 /// It can be [removed](DueTimer::remove), [kept](DueTimer::rearm) with a new deadline, or [held](DueTimer::hold). If
-/// the handle is dropped, also by a panic, the timer stays due, whatever was written to its value.
+/// the handle is dropped, even by a panic, the timer stays due, and changes to its value remain.
 ///
 /// ```
 /// use timer_wheel::Wheel;
@@ -105,8 +105,8 @@ pub struct DueTimer<'a, T, G: Geometry> {
 }
 
 impl<T, G: Geometry> DueTimer<'_, T, G> {
-    /// Fires the timer: takes it out and hands it back, as [`Wheel::advance`] would. O(1); O(log k)
-    /// among the k timers of the near heap.
+    /// Fires the timer: takes it out and hands it back, as [`Wheel::advance`] would. O(1), or O(log k) in the near heap
+    /// of k timers.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -122,8 +122,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     }
 
     /// Keeps the timer under the same key until a new deadline in nanoseconds, behind all timers of
-    /// equal deadline. If the new deadline has passed, it fires again in its place in the order. Costs as
-    /// [`Wheel::reschedule`] does.
+    /// equal deadline. If the new deadline has passed, it fires again in its place in the order. Costs the same as
+    /// [`Wheel::reschedule`].
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -143,10 +143,10 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     }
 
     /// Like [`rearm`](DueTimer::rearm), using the lane. If more than four timers of the lane are due later, the lane is
-    /// ignored. O(1), O(log k) among the k timers of the near heap.
+    /// ignored. O(1), or O(log k) in the near heap of k timers.
     ///
     /// For a deadline that is a whole TTL from now. A deadline that comes from a record usually lies before the end of
-    /// the lane: take [`rearm`](DueTimer::rearm) for it.
+    /// the lane: use [`rearm`](DueTimer::rearm) for it.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -168,15 +168,15 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
-    /// Holds the timer: it stays live under its key, is no longer due, and wakes nobody. Returns the key. O(1); O(log
-    /// k) among the k timers of the near heap.
+    /// Holds the timer: it stays live under its key, is no longer due, and causes no wake-up. Returns the key. O(1), or
+    /// O(log k) in the near heap of k timers.
     ///
     /// For work that is handed out and may come back: [`Wheel::release`] makes the timer due again, in its old place in
     /// the order; [`Wheel::reschedule`] schedules it anew; [`Wheel::cancel`] ends it. Until then it counts in
-    /// [`len`](Wheel::len), and is passed over by everything that has to do with time: [`advance`](Wheel::advance),
+    /// [`len`](Wheel::len), and everything related to time skips it: [`advance`](Wheel::advance),
     /// [`wake_at`](Wheel::wake_at), [`next_deadline`](Wheel::next_deadline), [`ascending`](Wheel::ascending).
     ///
-    /// The idea is that of Dongting's `TtlManager`, whose entries wait apart while their expiry is proposed.
+    /// The idea comes from Dongting's `TtlManager`, which sets entries aside while their expiry is proposed.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -1,4 +1,4 @@
-//! All timers of a wheel at once: shown in any order, in the order of time or its reverse; filtered; taken out.
+//! Iteration over all timers of a wheel: in any order, in the order of time or its reverse; `retain` and `drain`.
 
 use core::iter::{self, FusedIterator};
 
@@ -28,8 +28,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers but those that are [held](crate::DueTimer::hold), in the order in which they will fire, without
     /// disturbing the wheel.
     ///
-    /// Lazy: a bucket is read when those before it are used up, so that `.take(n)` answers for the
-    /// next n without looking at the rest. O(n log n) for all of them.
+    /// Lazy: a bucket is read when those before it are used up, so `.take(n)` does not look at the timers after the
+    /// next n. O(n log n) for all of them.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -68,12 +68,12 @@ impl<T, G: Geometry> Wheel<T, G> {
         Counted { left, timers: iter::from_fn(move || Some(self.timer_in(latest.pop()?.node))) }
     }
 
-    /// Cancels every timer that `f` answers `false` for, given its key, deadline and value, in no
+    /// Cancels every timer for which `f` returns `false`, given its key, deadline and value, in no
     /// particular order. O(slots).
     ///
     /// # Panics
     ///
-    /// If `f` does, and then the timer it was called for is kept, as are those it was not called for.
+    /// If `f` panics. The timer that it was called for is then kept, as are those it was not called for.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -115,7 +115,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         Drain(self)
     }
 
-    /// Takes any timer out, due or not. O(1), O(log k) from the near heap.
+    /// Takes any timer out, due or not. O(1), or O(log k) from the near heap.
     fn take_any(&mut self) -> Option<Expired<T>> {
         let index = self.hierarchy.any()?;
         let deadline = self.hierarchy.order(index).deadline;
@@ -137,7 +137,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 }
 
-/// An iterator over a known number of timers, which ends without a search after the last.
+/// An iterator over a known number of timers, which does not search on after the last.
 #[derive(Clone)]
 struct Counted<I> {
     left: usize,
@@ -161,7 +161,7 @@ impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
 impl<I: Iterator> FusedIterator for Counted<I> {}
 
-/// Takes all timers out, and when it is dropped the rest of them.
+/// Takes all timers out. Dropping it takes out the rest.
 struct Drain<'a, T, G: Geometry>(&'a mut Wheel<T, G>);
 
 impl<T, G: Geometry> Iterator for Drain<'_, T, G> {

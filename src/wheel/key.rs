@@ -5,15 +5,14 @@ use core::num::NonZeroU32;
 
 use crate::engine::node::NodeIndex;
 
-/// Names one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
+/// Identifies one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
 /// cancelled.
 ///
-/// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot. So a
-/// key that has outlived its timer is recognized for as long as the wheel lives, even after the
-/// slot has been used again (unless the wheel is replaced by an older copy of itself):
-/// [`cancel`](crate::Wheel::cancel) answers `None` to it and
-/// [`reschedule`](crate::Wheel::reschedule) `false`. A key says nothing about which wheel it came
-/// from: given to another wheel, it is either stale there or names a timer of that wheel.
+/// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot, so the wheel recognizes a
+/// stale key even after the slot has been reused: [`cancel`](crate::Wheel::cancel) returns `None` for it, and
+/// [`reschedule`](crate::Wheel::reschedule) returns `false`. This holds for as long as the wheel lives, unless the
+/// wheel is replaced by an older copy of itself. A key does not record its wheel: in another wheel it is either stale
+/// or identifies one of that wheel's timers.
 ///
 /// Keys are ordered so that they can be sorted and kept in trees; the order has nothing to do with time.
 ///
@@ -41,9 +40,9 @@ impl TimerKey {
         Self { index, generation }
     }
 
-    /// The key that a number stands for, or `None` if it is that of no key. O(1).
+    /// The key that a number stands for, or `None` if the number stands for no key. O(1).
     ///
-    /// Any number is harmless. A key that no wheel has given out is stale, or names some timer of the
+    /// Any number is harmless. A key that no wheel issued is stale, or identifies some timer of the
     /// wheel that it is passed to, as a key of another wheel would.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! A look at one timer, and at what the wheel as a whole waits for.
+//! Queries about one timer, and about the wheel as a whole.
 
 use crate::engine::geometry::Geometry;
 use crate::wheel::Wheel;
@@ -7,7 +7,7 @@ use crate::wheel::slots::Slot;
 use crate::wheel::timer::TimerRef;
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The value of a live timer, or `None` to a stale key. O(1).
+    /// The value of a live timer, or `None` if the key is stale. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -23,7 +23,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.find(key)?.1.get()
     }
 
-    /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
+    /// The value of a live timer, to be changed, or `None` if the key is stale. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -39,7 +39,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         (current == key).then_some(value)
     }
 
-    /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
+    /// The deadline of a live timer in nanoseconds, or `None` if the key is stale. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -56,7 +56,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.find(key)?.0)
     }
 
-    /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
+    /// A live timer, its deadline and its value, or `None` if the key is stale. O(1), with one look-up.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -88,7 +88,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.find(key).is_some()
     }
 
-    /// When the next advance has something to do, in nanoseconds, as an absolute time: [`now`](Wheel::now) plus
+    /// The absolute time in nanoseconds at which the next advance has something to do: [`now`](Wheel::now) plus
     /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live, or all are
     /// [held](crate::DueTimer::hold). O(1): it reads a field.
     ///
@@ -113,12 +113,12 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
     /// when no timer is live, or all are [held](crate::DueTimer::hold). O(1): it reads a field.
     ///
-    /// The delay counts from the last advance. A caller whose clock has run on since then takes
+    /// The delay counts from the last advance. A caller whose clock has run on since then should use
     /// [`wake_at`](Wheel::wake_at).
     ///
     /// The delay never ends later than the earliest deadline, but may end earlier. The advance then opens a bucket,
     /// looks at a postponed timer, or moves at least 256 timers of a crowded bucket ahead. So an advance after the
-    /// delay always makes progress, and a cancelled timer wakes no caller. The delay is exact in a wheel that never
+    /// delay always makes progress, and cancelled timers cause no wake-ups. The delay is exact in a wheel that never
     /// needed a bucket, and 0 while there is a [backlog](Wheel::has_backlog).
     ///
     /// ```
@@ -144,8 +144,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// even when timers were postponed.
     ///
     /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Otherwise O(timers in the
-    /// first occupied bucket), and O(n) at worst: it reads further buckets as long as every timer so far has been
-    /// postponed beyond them. For a loop use [`wake_at`](Wheel::wake_at), or [`peek_first`](Wheel::peek_first), which
+    /// first occupied bucket), and O(n) at worst: it reads on while every timer read so far was postponed beyond the
+    /// next bucket. For a loop use [`wake_at`](Wheel::wake_at), or [`peek_first`](Wheel::peek_first), which
     /// searches once.
     ///
     /// ```
@@ -168,7 +168,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Level 0 is the finest and includes the timers that are in no bucket; level 4 has the timers beyond the others.
     /// The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay). It is later only when
     /// part of a crowded bucket (more than 512 timers in [`Millis`](crate::Millis)) must be moved first. Caffeine's
-    /// `peekAhead` looks at the very next bucket of a level; this one finds the next that is occupied.
+    /// `peekAhead` looks at the very next bucket of a level; this method finds the next occupied one.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -218,7 +218,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.now()
     }
 
-    /// The number of live timers: timers that are due and not yet yielded, and those that are held, included. O(1).
+    /// The number of live timers, including held timers and due timers that have not been yielded. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -249,7 +249,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.len() == 0
     }
 
-    /// The deadline and the slot of a key, unless the key is stale.
+    /// The deadline and the slot of a key, or `None` if the key is stale.
     #[inline]
     fn find(&self, key: TimerKey) -> Option<(u64, &Slot<T>)> {
         self.hierarchy.timer(key.index()).filter(|(_, slot)| slot.is_of(key))

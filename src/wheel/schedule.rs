@@ -1,4 +1,4 @@
-//! Timers scheduled, rescheduled and cancelled, in lanes or not.
+//! Scheduling, rescheduling and cancelling timers, with or without a lane.
 
 use crate::engine::geometry::Geometry;
 use crate::engine::near::lane::Lane;
@@ -17,8 +17,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If 1,610,612,736 timers are live, which is the most a wheel can hold. A caller that wants a lower bound compares
-    /// [`len`](Wheel::len) with it.
+    /// If 1,610,612,736 timers are live, the most a wheel can hold. To enforce a lower limit, check
+    /// [`len`](Wheel::len).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -38,14 +38,14 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.schedule(None, index, deadline, |slot| slots.fill(index, slot, value))
     }
 
-    /// As [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
+    /// Like [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
     ///
-    /// `f` is called with the key before anything has changed: if it panics, the wheel is as it
+    /// `f` is called with the key before anything changes: if it panics, the wheel is as it
     /// was.
     ///
     /// # Panics
     ///
-    /// If `f` does, and as `schedule`.
+    /// If `f` panics, and as `schedule` does.
     ///
     /// ```
     /// use timer_wheel::{TimerKey, Wheel};
@@ -71,8 +71,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         scheduled
     }
 
-    /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
-    /// to a stale key. O(1), O(log k) among the k timers of the near heap.
+    /// Gives a timer a new deadline, and a new place behind all timers of equal deadline. Returns `false` if the key is
+    /// stale. O(1), or O(log k) in the near heap of k timers.
     ///
     /// A later deadline costs one cache line: the timer stays in its bucket until its old deadline.
     /// [`expiration_delay`](Wheel::expiration_delay) still counts to the old deadline until then.
@@ -93,15 +93,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
-    /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the near heap.
+    /// no key or a stale one. Returns the key. O(1), or O(log k) in the near heap of k timers.
     ///
     /// For a record that keeps the key of a timer that may have fired: a connection, an entry of a cache. It is cheaper
-    /// than to cancel and schedule: a later deadline costs one cache line.
+    /// than cancelling and scheduling: a later deadline costs one cache line.
     ///
     /// # Panics
     ///
-    /// If `value` does, and then the wheel is as it was. Otherwise as
-    /// [`schedule`](Wheel::schedule).
+    /// If `value` panics, which leaves the wheel as it was, and as [`schedule`](Wheel::schedule) does.
     ///
     /// ```
     /// use timer_wheel::{TimerKey, Wheel};
@@ -132,8 +131,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// Puts a timer that is [held](crate::DueTimer::hold) back to its old deadline and place in the order. `false` if
-    /// the key is stale or the timer is not held. O(1), O(log k) among the k timers of the near heap.
+    /// Puts a timer that is [held](crate::DueTimer::hold) back at its old deadline and place in the order. Returns
+    /// `false` if the key is stale or the timer is not held. O(1), or O(log k) in the near heap of k timers.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -150,8 +149,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.release(key.index(), |slot| slot.is_of(key))
     }
 
-    /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), O(log k) among the k
-    /// timers of the near heap.
+    /// Cancels a timer and returns its value, or `None` if the key is stale. O(1), or O(log k) in the near heap of k
+    /// timers.
     ///
     /// The timer's slot can be used again at once.
     ///
@@ -176,8 +175,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If there are 64, which is the most that a wheel has. A program whose users set the TTLs counts its lanes, and
-    /// schedules further TTLs without one.
+    /// If the wheel already has 64 lanes, the maximum. A program whose users set the TTLs should count its lanes, and
+    /// schedule further TTLs without one.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -195,7 +194,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Like [`schedule`](Wheel::schedule), using the lane. If more than four timers of the lane are due later, the lane
     /// is ignored. O(1).
     ///
-    /// The [lane](Lane) changes costs, and nothing else.
+    /// The [lane](Lane) affects costs only.
     ///
     /// # Panics
     ///
@@ -221,7 +220,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Like [`reschedule`](Wheel::reschedule), using the lane. If more than four timers of the lane are due later, the
-    /// lane is ignored. O(1), O(log k) among the k timers of the near heap.
+    /// lane is ignored. O(1), or O(log k) in the near heap of k timers.
     ///
     /// The timer may have been in this lane, in another or in none.
     ///

@@ -1,10 +1,9 @@
 //! Storing and loading a wheel (feature `serde`).
 //!
-//! The stored form says nothing of levels or buckets: a wheel may be loaded into another geometry.
-//! It holds the clock and every slot, free ones with their generation. So keys stored
-//! elsewhere find their timers again, and keys that were stale then stay stale. A key that was
-//! given out after the wheel was stored may name another timer of the loaded one. Input is
-//! checked: if it is damaged, loading is an error, and never gives a broken wheel.
+//! The stored form contains no levels or buckets, so a wheel may be loaded into another geometry. It holds the clock
+//! and every slot, free ones with their generation. So keys stored elsewhere find their timers again, and stale keys
+//! stay stale. A key issued after the wheel was stored may identify another timer of the loaded wheel. Input is
+//! checked: damaged input is an error, and never gives a broken wheel.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -25,7 +24,7 @@ use crate::wheel::slots::{MOST_WORN, Slot, Slots};
 struct Stored<T> {
     /// The clock in nanoseconds.
     now: u64,
-    /// The generation of slots to be made.
+    /// The lowest generation of slots to be made.
     first_generation: u32,
     /// Every slot, by index.
     slots: Vec<StoredSlot<T>>,
@@ -48,7 +47,7 @@ struct StoredTimer<T> {
     deadline: u64,
     /// The order among timers of equal deadline; no two timers share one.
     sequence: u64,
-    /// Whether the timer is held. Nothing says so in what was stored before timers could be held.
+    /// Whether the timer is held. Absent in wheels that were stored before timers could be held.
     #[serde(default)]
     held: bool,
     value: T,

@@ -1,10 +1,9 @@
-//! Which nodes of a wheel hold a timer's value: the generations that tell a stale key, and the lowest free slot
-//! first.
+//! The slots of a wheel: which nodes hold a timer's value, and the generations that detect a stale key.
 //!
-//! A slot is the owner's part of a node. Not a [`slab`]: a slab threads its free list through the vacant entries.
-//! Once it has aged, that list is a chain of dependent cache misses. Its keys carry no generation either. Here a
-//! bitmap says which slots are free, and the lowest one is used first. So the slots in use stay close together, and
-//! timers that are scheduled one after the other lie side by side.
+//! A slot is the owner's part of a node. This is not a [`slab`], which threads its free list through the vacant
+//! entries: in an aged slab that list is a chain of dependent cache misses. A slab's keys carry no generation either.
+//! Here a bitmap says which slots are free, and the lowest one is used first. So the slots in use stay close together,
+//! and timers that are scheduled one after the other lie side by side.
 //!
 //! [`slab`]: https://docs.rs/slab
 
@@ -19,11 +18,11 @@ use crate::engine::node::{NODES_A_PAGE, NodeIndex};
 use crate::engine::pages::Vacant;
 use crate::wheel::key::TimerKey;
 
-/// The generation up to which a free slot may be dropped, so that slots made later have at least as
-/// many generations left.
+/// The highest generation at which a free slot may be dropped. Slots made later start from it, and so keep at least
+/// half of their generations.
 pub(crate) const MOST_WORN: u32 = 1 << 31;
 
-/// The value of a timer, and the generation that tells its key from those of the timers before it.
+/// The value of a timer, and the generation that distinguishes its key from those of earlier timers in the slot.
 ///
 /// A slot of a four-byte value is eight bytes: the generation of a taken slot is never 0, so the compiler needs no tag.
 ///
@@ -56,7 +55,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// The key and the value of the timer in this slot, the one at `index`; `None` if it is free.
+    /// The key and the value of the timer in this slot, which is at `index`; `None` if it is free.
     #[inline]
     pub(crate) fn timer(&self, index: NodeIndex) -> Option<(TimerKey, &T)> {
         match self {
@@ -65,7 +64,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, with a mutable value.
     #[inline]
     pub(crate) fn timer_mut(&mut self, index: NodeIndex) -> Option<(TimerKey, &mut T)> {
         match self {
@@ -94,7 +93,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The slots of a wheel, without the slots themselves.
+/// The bookkeeping of a wheel's slots. The nodes hold the slots themselves.
 ///
 /// Invariant: `free` holds exactly the slots that are not taken and whose generations are not used up.
 #[derive(Clone, Debug)]
@@ -102,8 +101,8 @@ pub(crate) struct Slots {
     free: FreeSet,
     /// Slots that are no longer used.
     retired: u32,
-    /// The least generation of a slot that is to be filled. No slot that was made and dropped had a
-    /// greater one, so a key of such a slot stays stale.
+    /// The lowest generation that a slot is filled with. No dropped slot had a higher one, so the keys of dropped slots
+    /// stay stale.
     pub(crate) first_generation: u32,
 }
 
@@ -112,7 +111,7 @@ impl Slots {
         Self { free: FreeSet::new(), retired: 0, first_generation }
     }
 
-    /// Adds a slot that was restored at an index.
+    /// Records a slot that was restored at an index.
     #[cfg(feature = "serde")]
     pub(crate) fn restored<T>(&mut self, index: NodeIndex, slot: &Slot<T>) {
         match *slot {
@@ -132,7 +131,7 @@ impl Slots {
         self.free.bytes()
     }
 
-    /// The lowest free slot, unless none of those that were made is free. O(1).
+    /// The lowest free slot, or `None` if no existing slot is free. O(1).
     pub(crate) fn lowest_free(&self) -> Option<NodeIndex> {
         self.free.lowest()
     }
@@ -143,8 +142,8 @@ impl Slots {
         NonZeroU32::MIN | generation.max(self.first_generation)
     }
 
-    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind all
-    /// others. O(1), and a page of memory at most.
+    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. If there is none, `add` appends a slot. O(1),
+    /// plus at most a page of memory.
     ///
     /// # Panics
     ///
@@ -162,8 +161,8 @@ impl Slots {
         NodeIndex::new(made)
     }
 
-    /// Makes room in the set of the free slots for all that there is memory for, a page at a time, so that freeing one
-    /// need not. If there is less than a page of slots, freeing makes the room.
+    /// Makes room in the free set for `capacity` slots, so that freeing one need not allocate. Up to one page of slots,
+    /// freeing makes the room.
     #[cold]
     pub(crate) fn make_room_to_free(&mut self, capacity: usize) {
         if capacity > NODES_A_PAGE {
@@ -181,10 +180,10 @@ impl Slots {
         TimerKey::new(index, generation)
     }
 
-    /// Adds the slot of a key, which has been vacated, to the free ones, or retires it. O(1).
+    /// Adds the vacated slot of a key to the free set, or retires the slot. O(1).
     #[inline]
     pub(crate) fn freed(&mut self, key: TimerKey) {
-        // After 2^31 timers the generations of a slot are used up, and it is used no more.
+        // After 2^31 timers the generations of a slot are used up, and it is not used again.
         if key.generation() == NonZeroU32::MAX {
             self.retired += 1;
         } else {
@@ -192,11 +191,12 @@ impl Slots {
         }
     }
 
-    /// Drops the free slots at the end of all, of which `slot` shows each. Returns how many are left. O(slots dropped).
+    /// Drops the trailing free slots, and returns how many slots are left. `slot` shows the slot at an index. O(slots
+    /// dropped).
     pub(crate) fn shrink_to_fit<'a, T: 'a>(&mut self, mut len: usize, slot: impl Fn(usize) -> &'a Slot<T>) -> usize {
         while len > 0 {
-            // A used-up slot stays: dropping it would bring its first generations back. So does a
-            // worn one: all slots made later would start as worn as it is.
+            // A used-up slot stays: dropping it would bring its first generations back. A worn slot stays too: all
+            // slots made later would start as worn.
             let Slot::Free { generation: generation @ 1..=MOST_WORN } = *slot(len - 1) else {
                 break;
             };
@@ -207,12 +207,12 @@ impl Slots {
         len
     }
 
-    /// Whether the last page, whose slots `slot` shows, may be dropped: all its slots are free, and the lowest free
-    /// slot of all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit).
-    /// O(slots).
+    /// Forgets the slots of the last page, as [`shrink_to_fit`](Self::shrink_to_fit) does, and returns whether the page
+    /// may be dropped. It may if all its slots are free, none is worn, and the lowest free slot of all is on another
+    /// page. `slot` shows the slot at an index. O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
-        // Usually one slot is taken. The bits tell without a look at the slots.
+        // Usually some slot is taken. The bitmap shows that without a look at the slots.
         if !self.free.has_all(&slots) {
             return false;
         }
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::engine::pages::Pages;
 
-    /// Slots, and what they are part of.
+    /// Slots, and the elements that they are part of.
     struct Rig {
         slots: Slots,
         elements: Pages<Slot<u32>, 256>,

@@ -1,4 +1,4 @@
-//! A timer as a wheel hands it out, and as it shows it.
+//! A timer as a wheel yields it, and as it shows it.
 
 use crate::wheel::key::TimerKey;
 

@@ -1,4 +1,4 @@
-//! Which slots are free: a bitmap, with a summary of it that finds its lowest set bit.
+//! The set of free slots: a bitmap, with a summary that finds its lowest set bit.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::engine::node::NodeIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Words of a chunk: as many as a word has bits.
+/// Words of a chunk, one for each bit of its summary.
 const CHUNK: usize = WORD_BITS;
 
 /// A part of the bitmap, for 4,096 slots. Chunks are never moved when the bitmap grows.
@@ -32,7 +32,7 @@ struct Chunk {
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     lowest: u64,
-    /// Where in the bitmap that word belongs. Without meaning if the set is empty.
+    /// The index of that word in the bitmap. Meaningless if the set is empty.
     number: usize,
     chunks: Vec<Chunk>,
     /// Words of the chunks that are not zero.
@@ -48,7 +48,7 @@ impl FreeSet {
         self.chunks.capacity() * mem::size_of::<Chunk>() + self.chunks.len() * mem::size_of::<[u64; CHUNK]>()
     }
 
-    /// A word of the bitmap, without those of its elements that are in the field.
+    /// A word of the chunks, without the elements that are in the field `lowest`.
     fn word(&self, number: usize) -> u64 {
         self.chunks.get(number / CHUNK).map_or(0, |chunk| chunk.words[number % CHUNK])
     }
@@ -59,14 +59,14 @@ impl FreeSet {
         (lowest | self.word(number)) >> (slot.get() % WORD_BITS) & 1 != 0
     }
 
-    /// The lowest element, unless there is none.
+    /// The lowest element, if there is one.
     #[inline]
     pub(crate) fn lowest(&self) -> Option<NodeIndex> {
         let bit = self.lowest.trailing_zeros() as usize;
         (self.lowest != 0).then(|| NodeIndex::new(self.number * WORD_BITS + bit))
     }
 
-    /// Removes the lowest element, unless there is none.
+    /// Removes and returns the lowest element, if there is one.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<NodeIndex> {
         let slot = self.lowest()?;
@@ -104,7 +104,7 @@ impl FreeSet {
         self.used += 1;
     }
 
-    /// Makes room for the elements below `len`. O(len), and O(1) if it is called as they come.
+    /// Makes room for the elements below `len`. O(len), or amortized O(1) if it is called as `len` grows.
     pub(crate) fn make_room(&mut self, len: usize) {
         while self.chunks.len() * CHUNK * WORD_BITS < len {
             self.chunks.push(Chunk { used: 0, words: Box::new([0; CHUNK]) });
@@ -124,7 +124,7 @@ impl FreeSet {
         }
     }
 
-    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept in the field.
+    /// Whether all of `slots`, which begin a word, are in the set and none of them is in the field `lowest`.
     /// O(words).
     pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
         (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
@@ -133,7 +133,7 @@ impl FreeSet {
         })
     }
 
-    /// Removes the elements of some whole words, all of which are above the lowest. O(words).
+    /// Removes the elements of whole words, all above the lowest one. O(words).
     pub(crate) fn remove_words(&mut self, slots: Range<usize>) {
         for first in slots.step_by(WORD_BITS) {
             let number = first / WORD_BITS;
