@@ -1,10 +1,10 @@
-//! The wheel for a program that has indexes of its own.
+//! A wheel for a program that has indexes of its own.
 //!
 //! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab would then
 //! keep a key in each entry, and look the entry up by the value. An [`IndexWheel`] has neither values nor keys. The
-//! program names each timer by a `u32`, usually the place of its record in a slab, and gets the index back when the
-//! timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is built on the same
-//! core.
+//! program identifies each timer by a `u32`, usually the place of its record in a slab, and gets the index back when
+//! the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is built on the
+//! same core.
 //!
 //! ```
 //! use slab::Slab;
@@ -28,12 +28,12 @@
 //!
 //! # What the program has to do
 //!
-//! It [cancels](IndexWheel::cancel) the timer of a record that it frees. If it does not, the index is yielded
-//! when that timer is due, perhaps for another record that has taken the index since; no other timer is affected.
+//! When it frees a record, it [cancels](IndexWheel::cancel) the record's timer. Otherwise the index is yielded when
+//! that timer is due, perhaps for another record that has taken the index since. No other timer is affected.
 //!
-//! Memory follows the highest index that was ever set, at 24 bytes for each index up to it, in pages of 256, until
+//! Memory is 24 bytes for each index up to the highest that was ever set, in pages of 256, until
 //! [`shrink_to_fit`](IndexWheel::shrink_to_fit). So indexes should be dense, as those of a slab are. An index like
-//! 1,000,000,000 asks for 24 GB.
+//! 1,000,000,000 needs 24 GB.
 
 mod due;
 mod iter;
@@ -49,7 +49,7 @@ use crate::engine::hierarchy::Hierarchy;
 use crate::engine::near::lane::Lane;
 use crate::engine::node::{MAX_TIMERS, Next, NodeIndex};
 
-/// A hierarchical timer wheel that knows timers by the caller's indexes.
+/// A hierarchical timer wheel whose timers are identified by the caller's indexes.
 ///
 /// The [module's page](self) says when to use it, and what the program has to do.
 ///
@@ -143,14 +143,14 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// Schedules the timer of an index for `deadline` nanoseconds, or moves it there, behind all timers of equal
     /// deadline. O(1); O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the
-    /// near heap; and O(index) when that is the highest so far.
+    /// near heap; and O(index) if the index is the highest so far.
     ///
-    /// Any `u64` is a deadline: one that has passed is due at once. A later deadline than before is usually only
+    /// Any `u64` is a valid deadline; a past one is due at once. A later deadline than before is usually only
     /// written to the node; [`expiration_delay`](IndexWheel::expiration_delay) then still counts to the old one.
     ///
     /// # Panics
     ///
-    /// If the index is 1,610,612,736 or more. One that is much higher than all others asks for much
+    /// If the index is 1,610,612,736 or more. An index far above all others takes much
     /// [memory](self#what-the-program-has-to-do).
     ///
     /// ```
@@ -185,7 +185,7 @@ impl<G: Geometry> IndexWheel<G> {
     ///
     /// # Panics
     ///
-    /// If there are 64, which is the most that a wheel has.
+    /// If the wheel already has 64 lanes, the maximum.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -201,8 +201,7 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Like [`set`](IndexWheel::set), using the lane. If more than four timers of the lane are due later, the lane is
-    /// ignored. O(1); O(log k) for one of the k timers of the near heap. The [lane](Lane) changes costs, and nothing
-    /// else.
+    /// ignored. O(1), or O(log k) in the near heap of k timers. The [lane](Lane) affects costs only.
     ///
     /// # Panics
     ///
@@ -246,8 +245,8 @@ impl<G: Geometry> IndexWheel<G> {
         }
     }
 
-    /// Cancels the timer of an index. `false` if none is scheduled. O(1); O(log k) for one of the k timers of the
-    /// near heap.
+    /// Cancels the timer of an index. Returns `false` if none is scheduled. O(1), or O(log k) in the near heap of k
+    /// timers.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -268,7 +267,7 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of deadline and first in
-    /// first out among equals. As [`Wheel::advance`](crate::Wheel::advance), lazily, and at that cost.
+    /// first out among equals. Lazy, and at the cost of [`Wheel::advance`](crate::Wheel::advance).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -284,7 +283,7 @@ impl<G: Geometry> IndexWheel<G> {
         IndexAdvance::new(self, now, None)
     }
 
-    /// As [`advance`](IndexWheel::advance), but does no more than `budget` allows. As
+    /// Like [`advance`](IndexWheel::advance), but does no more than `budget` allows. See
     /// [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget).
     #[inline]
     pub fn advance_with_budget<'a>(&'a mut self, now: u64, budget: &'a mut Budget) -> IndexAdvance<'a, G> {
@@ -292,7 +291,7 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, to be removed or given a new
-    /// deadline. If the handle is dropped, the timer stays due. As
+    /// deadline. If the handle is dropped, the timer stays due. See
     /// [`Wheel::peek_expired`](crate::Wheel::peek_expired).
     ///
     /// ```
@@ -320,7 +319,7 @@ impl<G: Geometry> IndexWheel<G> {
         self.peek_expired_with_budget(now, &mut budget)
     }
 
-    /// As [`peek_expired`](IndexWheel::peek_expired), within a budget that several calls share. As
+    /// Like [`peek_expired`](IndexWheel::peek_expired), within a budget that several calls share. See
     /// [`Wheel::peek_expired_with_budget`](crate::Wheel::peek_expired_with_budget).
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
@@ -329,14 +328,13 @@ impl<G: Geometry> IndexWheel<G> {
         Some(DueIndex::new(self, due))
     }
 
-    /// Takes the earliest timer out, due or not; the clock stays. As
-    /// [`Wheel::pop_first`](crate::Wheel::pop_first).
+    /// Takes the earliest timer out, due or not; the clock stays. See [`Wheel::pop_first`](crate::Wheel::pop_first).
     pub fn pop_first(&mut self) -> Option<Due> {
         let due = self.hierarchy.bring_first()?;
         Some(self.fire(due))
     }
 
-    /// The earliest timer, due or not. As [`Wheel::peek_first`](crate::Wheel::peek_first).
+    /// The earliest timer, due or not. See [`Wheel::peek_first`](crate::Wheel::peek_first).
     pub fn peek_first(&mut self) -> Option<Due> {
         Some(self.hierarchy.bring_first()?.into())
     }
@@ -362,23 +360,23 @@ impl<G: Geometry> IndexWheel<G> {
         self.hierarchy.deadline(NodeIndex::from_bits(index))
     }
 
-    /// When the next advance has something to do, in nanoseconds, as an absolute time; `None` exactly when no timer is
-    /// scheduled. O(1). As [`Wheel::wake_at`](crate::Wheel::wake_at).
+    /// The absolute time in nanoseconds at which the next advance has something to do; `None` exactly when no timer is
+    /// scheduled. O(1). See [`Wheel::wake_at`](crate::Wheel::wake_at).
     #[inline]
     pub fn wake_at(&self) -> Option<u64> {
         let at = self.hierarchy.wake_ns().max(self.now());
         (!self.is_empty()).then_some(at)
     }
 
-    /// How many nanoseconds may pass after [`now`](IndexWheel::now) before there is anything to do; `None` exactly
-    /// when no timer is scheduled. O(1). As [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
+    /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](IndexWheel::now); `None`
+    /// exactly when no timer is scheduled. O(1). See [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
         Some(self.wake_at()?.saturating_sub(self.now()))
     }
 
-    /// The earliest deadline of all timers in nanoseconds. As
-    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline), which says what it costs.
+    /// The earliest deadline of all timers in nanoseconds. See [`Wheel::next_deadline`](crate::Wheel::next_deadline)
+    /// for the cost.
     pub fn next_deadline(&self) -> Option<u64> {
         self.hierarchy.next_deadline()
     }
@@ -440,15 +438,15 @@ impl<G: Geometry> IndexWheel<G> {
         self.len() == 0
     }
 
-    /// All timers in the order in which they will fire, without disturbing the wheel. As
-    /// [`Wheel::ascending`](crate::Wheel::ascending), lazily.
+    /// All timers in the order in which they will fire, without disturbing the wheel. Lazy, like
+    /// [`Wheel::ascending`](crate::Wheel::ascending).
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
         self.hierarchy.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
     }
 
     /// Makes room for `additional` indexes above the highest that was ever set. O(additional).
     ///
-    /// In an empty wheel that is room for the indexes below `additional`.
+    /// In an empty wheel, this makes room for the indexes below `additional`.
     ///
     /// # Panics
     ///
@@ -485,7 +483,7 @@ impl<G: Geometry> IndexWheel<G> {
         }
     }
 
-    /// Gives back the memory that is not needed for the highest index that is scheduled. O(indexes).
+    /// Gives back the memory above the highest index that is scheduled. O(indexes).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;

@@ -7,7 +7,8 @@ use crate::engine::geometry::Geometry;
 use crate::engine::near::lane::Lane;
 use crate::engine::node::Next;
 
-/// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.
+/// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. If the handle is dropped, the
+/// timer stays due.
 ///
 /// ```
 /// use timer_wheel::index::IndexWheel;
@@ -28,8 +29,7 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         Self { wheel, due }
     }
 
-    /// Takes the timer out, as [`IndexWheel::advance`] would. O(1); O(log k) among the k timers of the near
-    /// heap.
+    /// Takes the timer out, as [`IndexWheel::advance`] would. O(1), or O(log k) in the near heap of k timers.
     ///
     /// ```
     /// use timer_wheel::index::{Due, IndexWheel};
@@ -45,7 +45,7 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
     }
 
     /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If the new deadline has
-    /// passed, it is due again in its place in the order. Costs as [`IndexWheel::set`] does.
+    /// passed, it is due again in its place in the order. Costs the same as [`IndexWheel::set`].
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;

@@ -9,7 +9,7 @@ use crate::engine::geometry::Geometry;
 
 /// The timers that are due, from [`IndexWheel::advance`] and [`IndexWheel::advance_with_budget`].
 ///
-/// Lazy: the clock has moved, and the rest happens as it is pulled.
+/// Lazy: the clock has moved, and all other work happens as the iterator is pulled.
 ///
 /// ```
 /// use timer_wheel::index::IndexWheel;
@@ -22,7 +22,7 @@ use crate::engine::geometry::Geometry;
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct IndexAdvance<'a, G: Geometry> {
     wheel: &'a mut IndexWheel<G>,
-    /// No bounds if there is none.
+    /// `None` means no bounds.
     budget: Option<&'a mut Budget>,
 }
 
