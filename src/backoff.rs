@@ -27,8 +27,8 @@ pub enum Backoff {
         /// The longest delay.
         cap: Duration,
     },
-    /// As `Exponential`, then shortened by up to a half, so that entries that failed together do not come back
-    /// together, and never below the retry delay.
+    /// Like `Exponential`, then shortened by up to a half, but never below the retry delay. So entries that failed
+    /// together are not retried together.
     ///
     /// The reduction depends only on the attempt and on the entry: its log index, or its key in a retry queue. The same
     /// calls give the same delays on every machine.
@@ -41,17 +41,17 @@ pub enum Backoff {
 impl Backoff {
     /// How long to wait after attempt number `attempt` has failed, the first being 1, before the next one is made. O(1).
     ///
-    /// It is for programs that keep rows of retries in a table of their own; [`RetryQueue`] and [`TtlSet`] wait by the
-    /// same delays. The same arguments give the same delay on every machine. Jitter follows from `seed`, such as the id of
-    /// the row; the other backoffs ignore it. An attempt of 0 counts as 1.
+    /// For programs that keep their retries in a table of their own; [`RetryQueue`] and [`TtlSet`] use the
+    /// same delays. The same arguments give the same delay on every machine. Jitter is derived from `seed`, such as the
+    /// id of the row; the other backoffs ignore it. An attempt of 0 counts as 1.
     ///
     /// | backoff | the delay |
     /// |---|---|
     /// | `Constant` | `retry_delay` |
     /// | `Exponential` | `retry_delay` doubled `attempt - 1` times, or `cap` if that is shorter |
-    /// | `Jittered` | at most the same, at least the half of it, and not below `retry_delay` unless `cap` is |
+    /// | `Jittered` | at most the same, at least half of it, and not below `retry_delay` unless `cap` is |
     ///
-    /// No arguments make it panic. Durations above 2^64 - 1 nanoseconds (584 years) count as that.
+    /// Never panics. Durations above 2^64 - 1 nanoseconds (584 years) are capped there.
     ///
     /// ```
     /// use core::time::Duration;
@@ -128,12 +128,12 @@ mod tests {
 
     const JITTERED: Backoff = Backoff::Jittered { cap: CAP };
 
-    /// The delay after an attempt, where the first is a second.
+    /// The delay after an attempt, with a retry delay of a second.
     fn delay_ns(backoff: Backoff, seed: u64, attempt: u32) -> u64 {
         backoff.delay_ns(Duration::from_secs(1), seed, attempt)
     }
 
-    /// The ends of all arguments, and what the public method says of each answer.
+    /// Extreme arguments, and the bounds that the public method documents.
     #[test]
     fn delay_of_any_arguments_keeps_its_bounds() {
         const SECOND: Duration = Duration::from_secs(1);
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(distinct.len(), 4);
     }
 
-    /// Replicas and releases agree on it: the numbers are those of SplitMix64 from seed 0.
+    /// Replicas and releases must agree on the jitter: the numbers are those of SplitMix64 from seed 0.
     #[test]
     fn jitter_follows_from_index_and_attempt_as_written_down() {
         assert_eq!(scattered(0), 0xE220_A839_7B1D_CDAF);

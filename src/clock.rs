@@ -1,9 +1,9 @@
 //! Clocks, and the conversion of `Duration` and `Instant` to the time of a wheel.
 //!
-//! A wheel counts nanoseconds since an origin, in a `u64` that lasts for 584 years. So does a
-//! [`TimeSource`]. A [`Clock`] is one that uses [`Instant`], and that a thread can wait for. Nanoseconds are what `Duration` and `Instant` count
-//! too, so that no conversion rounds. A time that does not fit becomes the nearest that does: one
-//! before the origin is 0, which is due at once, and one beyond the end is [`NEVER`].
+//! A wheel and a [`TimeSource`] count nanoseconds since an origin, in a `u64` that lasts for 584 years. A [`Clock`] is
+//! a time source that uses [`Instant`] and that a thread can wait for. `Duration` and `Instant` count nanoseconds too,
+//! so no conversion rounds. A time before the origin becomes 0, which is due at once; a time beyond the end becomes
+//! [`NEVER`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -47,14 +47,13 @@ use crate::sync::thread;
 /// A time source that uses [`Instant`] and that a thread can wait for: it drives a [`Timer`].
 ///
 /// A driver treats a clock that runs backwards as stopped until it has
-/// caught up with itself. So nothing fires twice, and nothing early.
+/// caught up with itself. So no timer fires twice or early.
 ///
-/// The methods should be O(1), as those provided are; a driver reads the clock for every call.
+/// The methods should be O(1), as the provided ones are, because a driver reads the clock in every call.
 ///
-/// It should not panic. A panic on the timer thread ends the timer as
-/// [`Shutdown::Discard`] does: it is reported to the hook for panics,
-/// callers are refused, and a shutdown returns the jobs. A panic in a call of another thread passes
-/// through that call and changes nothing.
+/// A clock should not panic. A panic on the timer thread ends the timer as [`Shutdown::Discard`] does: it is reported
+/// to the panic hook, callers are refused, and a shutdown returns the jobs. A panic in a call of another thread
+/// passes through that call and changes nothing.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -106,10 +105,9 @@ pub trait Clock: TimeSource<Instant = Instant> + Send + Sync + 'static {
 
     /// Blocks the calling thread until the clock shows `time` or the thread is unparked.
     ///
-    /// It may return early: the caller looks at the clock again. It must not return late,
-    /// and must not run anything that may itself park the thread. The one provided is right for
-    /// every clock that runs at the pace of [`Instant`]: it calls
-    /// [`park_timeout`](std::thread::park_timeout).
+    /// It may return early, because the caller checks the clock again. It must not return late, and must not run
+    /// anything that may itself park the thread. The provided method suits every clock that runs at the pace of
+    /// [`Instant`]: it calls [`park_timeout`](std::thread::park_timeout).
     ///
     /// ```
     /// use timer_wheel::{Clock, SystemClock};
@@ -126,7 +124,7 @@ pub trait Clock: TimeSource<Instant = Instant> + Send + Sync + 'static {
 
     /// Blocks the calling thread until the clock shows `time`, however often it is unparked meanwhile.
     ///
-    /// A caller that may have to wake up sooner, because another thread may schedule a timer, takes
+    /// A caller that may have to wake up sooner, because another thread may schedule a timer, should use
     /// [`park_until`](Clock::park_until).
     ///
     /// ```
@@ -158,7 +156,7 @@ pub trait Clock: TimeSource<Instant = Instant> + Send + Sync + 'static {
         after(self.now(), delay)
     }
 
-    /// How long it is until `time`, a deadline or a wake-up, and zero once the clock shows that. O(1).
+    /// The duration until `time`, a deadline or a wake-up; zero once the clock has reached it. O(1).
     ///
     /// ```
     /// use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -175,8 +173,8 @@ pub trait Clock: TimeSource<Instant = Instant> + Send + Sync + 'static {
         Duration::from_nanos(time.saturating_sub(self.now()))
     }
 
-    /// The instant at which the clock shows `time`, or `None` when there is none: for [`NEVER`],
-    /// and for times beyond what the system can tell.
+    /// The instant at which the clock shows `time`, or `None` if there is none: for [`NEVER`], and for times that an
+    /// [`Instant`] cannot represent.
     ///
     /// ```
     /// use std::time::Duration;

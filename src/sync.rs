@@ -1,4 +1,4 @@
-//! The building blocks between threads: those of `std`, or in the model tests those of `loom`.
+//! Synchronization primitives: those of `std`, or in the model tests those of `loom`.
 
 #[cfg(all(loom, test))]
 mod modelled;
@@ -25,13 +25,13 @@ use std::sync::PoisonError;
 #[cfg(feature = "timer")]
 use std::sync::TryLockError;
 
-/// Locks, also if a thread has panicked with the lock held: the locked data is consistent whenever code of the user
+/// Locks, even if a thread has panicked with the lock held: the data is consistent whenever user code
 /// runs.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As `lock`, or `None` while another thread has the lock.
+/// Like `lock`, or `None` while another thread has the lock.
 #[cfg(feature = "timer")]
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
@@ -41,7 +41,7 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Waits, also if a thread has panicked with the lock held.
+/// Waits, even if a thread has panicked with the lock held.
 #[cfg(feature = "timer")]
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)

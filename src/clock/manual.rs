@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use super::{Clock, TimeSource, nanoseconds};
 use crate::sync::{Mutex, Thread, lock, thread};
 
-/// A clock that only moves when it is told to, for tests: no test need sleep.
+/// A clock that moves only when it is told to, so that tests need not sleep.
 ///
-/// Clones show the same time. Moving the clock wakes the timers that wait for such a time, and
+/// Clones show the same time. Moving the clock wakes the timers whose wake-up it reaches, and
 /// [`Timer::settle`] waits until they have run all due jobs.
 ///
 /// ```
@@ -43,8 +43,7 @@ pub struct ManualClock {
 
 /// The state that all clones share.
 ///
-/// Invariant: a thread that sleeps is in `sleepers` from before it looked at the time, so that no
-/// move of the clock escapes it.
+/// Invariant: a thread checks the time and joins `sleepers` under one lock, so it misses no move of the clock.
 struct Face {
     now: u64,
     sleepers: Vec<Sleeper>,

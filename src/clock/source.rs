@@ -2,8 +2,8 @@
 
 /// Tells the time in nanoseconds since an origin of its own.
 ///
-/// It should be monotonic. Without `std` it is all that a clock can be: a counter of a chip, the `performance.now()` of a
-/// browser, the virtual time of a simulation. With `std` a [`Clock`] extends it.
+/// It should be monotonic. It needs no `std`: a source may be a hardware counter, a browser's `performance.now()`, or
+/// the virtual time of a simulation. With `std`, a [`Clock`] extends it.
 ///
 /// ```
 /// use timer_wheel::clock::TimeSource;
@@ -29,7 +29,7 @@
 #[cfg_attr(feature = "std", doc = "[`Clock`]: super::Clock")]
 #[cfg_attr(not(feature = "std"), doc = "[`Clock`]: crate#features")]
 pub trait TimeSource {
-    /// A point in time as callers have it: `std::time::Instant` for each [`Clock`].
+    /// A point in time as callers represent it: `std::time::Instant` for each [`Clock`].
     ///
     /// ```
     /// use std::time::Instant;

@@ -12,9 +12,9 @@ use core::time::Duration;
 /// ```
 pub const NEVER: u64 = u64::MAX;
 
-/// A duration in nanoseconds, or [`NEVER`] when there are too many. O(1).
+/// A duration in nanoseconds, or [`NEVER`] if it does not fit. O(1).
 ///
-/// It can be had at compile time, for constants that say their unit:
+/// It works at compile time, for constants that state their unit:
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,8 +48,8 @@ pub const fn after(time: u64, delay: Duration) -> u64 {
     time.saturating_add(nanoseconds(delay))
 }
 
-/// When the tick after `last` is due at a fixed rate, if those that were due by `now` are left out: the first time
-/// after `now`, and after `last`, that is whole periods after `last`. A period of zero panics.
+/// The next tick at a fixed rate, with missed ticks skipped: the first time after both `now` and `last` that is a whole
+/// number of periods after `last`. A period of zero panics.
 #[cfg(any(feature = "local", feature = "timer"))]
 pub(crate) const fn next_tick(last: u64, period_ns: u64, now: u64) -> u64 {
     let periods = (now.saturating_sub(last) / period_ns).saturating_add(1);

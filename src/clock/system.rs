@@ -38,8 +38,8 @@ impl SystemClock {
 
     /// A clock that shows the nanoseconds since the start of 1970: for deadlines that are stored or sent. O(1).
     ///
-    /// It reads the system's time of day once, here. From then on it is monotonic: when the time of day is set, this
-    /// clock does not follow. It shows 0 now if the time of day is before 1970.
+    /// It reads the system's time of day once, in this call. From then on it is monotonic, and does not follow when the
+    /// time of day is set. If the time of day is before 1970, it shows 0 now.
     ///
     /// On systems where [`Instant`] does not reach back to 1970, such as Windows, [`origin`](Clock::origin) gives the
     /// moment of this call. All other methods are exact there too.

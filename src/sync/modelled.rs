@@ -1,7 +1,7 @@
 //! Parking for the model tests.
 //!
-//! The `park` of loom 0.7 forgets an unpark when the thread goes through a lock before it parks,
-//! which that of `std` does not; so this one is made of a lock and a condition.
+//! In loom 0.7, `park` forgets an unpark if the thread takes a lock before it parks; in `std` it does not. So this one
+//! is built from a lock and a condition variable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,7 +53,7 @@ impl Thread {
     }
 }
 
-/// What is used of `std::thread`.
+/// The part of `std::thread` that is used.
 pub(crate) mod thread {
     use std::sync::Arc;
     use std::time::Duration;
