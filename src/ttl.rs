@@ -1,17 +1,16 @@
 //! Expiry in a replicated state machine: what to propose, and when to ask again.
 //!
-//! Replicas must agree on which keys have expired, so none may delete a key because its own clock says so. Each of
-//! them holds every key with a TTL. On the leader a key whose TTL is over becomes an [`Expiry`] to be
-//! *proposed*; the deletion happens when the proposal comes back through the log, on all replicas alike,
-//! and only if the key still carries the index that the proposal names. In between the key is
-//! *pending*. Proposals fail, are lost, or are overtaken; roles change at any moment; snapshots replace
-//! the state. This module keeps track of all that. It is told the time, the role and the outcome of each
-//! proposal, and says what to propose and when to call again. It reads no
-//! clock and does no input or output.
+//! Replicas must agree on which keys have expired, so none may delete a key because its own clock says so. Each replica
+//! holds every key with a TTL. On the leader, a key whose TTL is over becomes an [`Expiry`] to be *proposed*. All
+//! replicas delete the key when the proposal comes back through the log, and only if the key still carries the index in
+//! the proposal. In between the key is *pending*. Proposals fail, are lost, or are overtaken; roles change at any
+//! moment; snapshots replace the state. This module keeps track of all that. The store passes it the time, the role and
+//! the outcome of each proposal. The module says what to propose and when to call again. It reads no clock and performs
+//! no I/O.
 //!
-//! - [`TtlSet`] names its entries by **handle**, a [`TtlKey`], which the store keeps in the record of the key.
+//! - [`TtlSet`] identifies its entries by **handle**, a [`TtlKey`], which the store keeps in the record of the key.
 //!   Nothing is looked up.
-//! - [`TtlQueue`] names them by **key**, for stores that want no handles: a hash table above a `TtlSet`.
+//! - [`TtlQueue`] identifies them by **key**, for stores that want no handles: a hash table on top of a `TtlSet`.
 //!
 //! **Reads never check the TTL**: a key is there until its expiry is applied.
 //!
@@ -49,10 +48,10 @@
 //! The entries are the values of a [`Wheel`](crate::Wheel), by deadline. An entry that the leader proposes is *in flight*:
 //! pending, or waiting to be proposed again. It keeps its deadline and its handle, and the wheel holds it out of the order. A
 //! second `Wheel` has the flights, by the time of their timeout or retry. At most [`max_pending`](TtlConfig::max_pending)
-//! entries are in flight. So a change of role, which puts each of them back in its place, takes a short time (some 2 ms with
-//! 4,096), and a leader does not flood a log that is behind.
+//! entries are in flight. This bounds a change of role, which puts each of them back in its place (about 2 ms for
+//! 4,096). It also keeps a leader from flooding a log that is behind.
 
-// In this order the methods of `TtlSet` and `TtlQueue` are shown: rustdoc goes by that of the modules.
+// rustdoc shows the methods of `TtlSet` and `TtlQueue` in the order of these modules.
 mod queue;
 mod set;
 

@@ -1,4 +1,4 @@
-//! The settings of the layer, batches, delays, timeouts and limits; and why one, or a TTL, is refused.
+//! The settings of the layer: batches, delays, timeouts and limits. Also the errors that refuse a setting or a TTL.
 
 use core::error::Error;
 use core::fmt;
@@ -10,7 +10,7 @@ use crate::clock::nanoseconds;
 /// Milliseconds to nanoseconds.
 pub(super) const NS_PER_MS: u64 = 1_000_000;
 
-/// The longest duration that is as many nanoseconds as a time can be.
+/// The longest duration that fits in a time of 64 bits, in nanoseconds.
 const LONGEST: Duration = Duration::from_nanos(u64::MAX);
 
 /// The settings of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue).
@@ -41,12 +41,12 @@ pub struct TtlConfig {
     pub expire_batch: usize,
     /// The most retries that one poll yields: 10 by default.
     pub retry_batch: usize,
-    /// The most entries in flight, pending or waiting for a retry: 4,096 by default. At that many nothing is proposed for
-    /// the first time until one of them ends.
+    /// The most entries in flight, pending or waiting for a retry: 4,096 by default. At the limit, no entry is proposed
+    /// for the first time until one of them ends.
     ///
-    /// It bounds what a change of role takes, and keeps a leader from flooding a log that is behind.
+    /// The limit bounds the time of a change of role, and keeps a leader from flooding a log that is behind.
     pub max_pending: usize,
-    /// How long a failed expiry waits before it is proposed again, at least: 1 s by default.
+    /// The least time that a failed expiry waits before it is proposed again: 1 s by default.
     pub retry_delay: Duration,
     /// How the retry delay grows with the attempts: not at all by default.
     pub backoff: Backoff,
@@ -54,13 +54,13 @@ pub struct TtlConfig {
     pub pending_timeout: Duration,
     /// The longest TTL that is accepted, in whole milliseconds: 36,500 days by default.
     pub max_ttl: Duration,
-    /// The most work on the wheels that one poll does: 4,096 units by default, which are tens of units for each entry that
-    /// both batches have room for. So a poll takes a short time even when a million entries must be moved to finer buckets
+    /// The most work that one poll does on the wheels: 4,096 units by default, about 68 for each entry of both batches.
+    /// It keeps a poll short even when a million entries must be moved to finer buckets
     /// before the first of them can be proposed.
     ///
     /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). The next poll does the
-    /// rest, and [is to come at once](super::TtlSet::wake_at). A timeout or a retry takes no unit, except to be moved
-    /// to a finer bucket like an entry that is not proposed.
+    /// rest, and [should come at once](super::TtlSet::wake_at). A timeout or a retry takes a unit only to be moved to a
+    /// finer bucket, as an entry that is not proposed does.
     pub poll_budget: usize,
 }
 
@@ -138,9 +138,9 @@ pub enum TtlError {
     ZeroTtl,
     /// Two entries to be restored have the same key.
     DuplicateKey,
-    /// As many entries are held as can be: 1,073,741,824.
+    /// The set is full: it holds 1,073,741,824 entries.
     Full,
-    /// A configuration that cannot work; the text says what about it.
+    /// A configuration that cannot work; the text says why.
     InvalidConfig(&'static str),
 }
 

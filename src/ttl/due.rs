@@ -25,23 +25,24 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// up to [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then
     /// up to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
     /// first out among equals. There are no expiries while
-    /// [`max_pending`](super::TtlConfig::max_pending) entries are in flight. After [`stop`](Self::stop) nothing.
+    /// [`max_pending`](super::TtlConfig::max_pending) entries are in flight. After [`stop`](Self::stop) it yields
+    /// nothing.
     ///
-    /// On any other role nothing is yielded. The deadlines that come within a minute are moved to where they are in order, and
-    /// what is due stays in place. So a follower that is polled when [`wake_at`](Self::wake_at) says so has nothing left to
+    /// In any other role it yields nothing. It puts the deadlines of the next minute in order, and leaves due entries
+    /// in place. So a follower that is polled at [`wake_at`](Self::wake_at) has nothing left to
     /// move when it is elected.
     ///
-    /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
-    /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
+    /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. An iterator leaked by
+    /// [`mem::forget`](core::mem::forget) leaves up to sixteen entries pending, which are proposed after the pending
     /// timeout. So is an entry whose key panics in `clone`. [`wake_at`](Self::wake_at) says afterwards when to poll
     /// again: at once if the iterator was not pulled to its end, or if a batch or the budget was used up.
     ///
-    /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
-    /// batches together. A poll yields no entry twice, even at the end of time. A `now` before that of an earlier call
-    /// counts as that one.
+    /// A poll also fails proposals that have been pending for too long, at most as many as both batches hold. A poll
+    /// yields no entry twice, even at the end of time. The clock never goes back: a `now` before that of an earlier
+    /// call counts as that one.
     ///
-    /// O(entries yielded and timed out), and work on the wheels within
-    /// [`poll_budget`](super::TtlConfig::poll_budget): a poll that has used up its budget yields fewer entries, or none.
+    /// O(entries yielded and timed out), plus work on the wheels within [`poll_budget`](super::TtlConfig::poll_budget):
+    /// a poll that has used up its budget yields fewer entries, or none.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlSet};
@@ -76,7 +77,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Expiries { set: self, left, batch: [None; BATCH], next: 0, end: 0, before }
     }
 
-    /// Makes the next entry that waits for a retry pending, within what is left.
+    /// Makes the next entry that waits for a retry pending, within the allowance.
     fn retry_next(&mut self, left: &mut Allowance) -> Option<TtlKey> {
         while left.retries + left.timeouts != 0 {
             let flight = self.entries.ended_flight(self.now, &mut left.budget)?;
@@ -107,7 +108,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.now.saturating_add(nanoseconds(self.config.pending_timeout))
     }
 
-    /// Lets a pending entry wait for a retry, and answers its index.
+    /// Makes a pending entry wait for a retry, and returns its index.
     pub(super) fn fail(&mut self, flight: Flight) -> u64 {
         let index = self.entries.get(flight.entry).map_or(0, |(record, _)| record.entry.index);
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
@@ -129,7 +130,7 @@ struct Expiries<'a, K, G: Geometry> {
     batch: [Option<TtlKey>; BATCH],
     next: usize,
     end: usize,
-    /// How many expiries had been proposed before this poll, first ones and retries.
+    /// The numbers of first proposals and of retries before this poll.
     before: (u64, u64),
 }
 
@@ -151,7 +152,7 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
         key
     }
 
-    /// Makes as many entries that are due pending as a batch holds, within what is left.
+    /// Makes a batch of due entries pending, within the allowance.
     fn fill_batch(&mut self) {
         let Self { set, left, batch, .. } = self;
         (self.next, self.end) = (0, 0);
@@ -178,7 +179,7 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
 }
 
 impl<K, G: Geometry> Drop for Expiries<'_, K, G> {
-    /// Entries that were not yielded are due again.
+    /// Makes the entries that were not yielded due again.
     fn drop(&mut self) {
         for key in self.batch[self.next..self.end].iter().flatten() {
             self.set.entries.put_back(*key);

@@ -1,7 +1,7 @@
-//! The entries, on a wheel by deadline, and the flights of those that are proposed, on another by timeout or retry.
+//! The entries, on a wheel by deadline; and the flights of proposed entries, on another wheel by timeout or retry.
 //!
-//! An entry in flight is held: it keeps its handle, its deadline and its place in the order. So a change of role puts it
-//! back exactly where it was.
+//! An entry in flight is held: it keeps its handle, its deadline and its place in the order. So a change of role puts
+//! the entry back exactly where it was.
 
 use alloc::vec::Vec;
 use core::iter;
@@ -12,14 +12,15 @@ use crate::{Budget, Geometry, TimerKey, Wheel};
 /// Why an entry that is in flight has a flight.
 const FLIGHT: &str = "an entry in flight and its flight name each other";
 
-/// How far ahead of the clock deadlines cascade on a replica that proposes nothing: the least between two polls for it.
+/// How far ahead of the clock a replica that proposes nothing cascades deadlines, and the least time between two polls
+/// for that.
 const AHEAD_NS: u64 = 60_000_000_000;
 
 /// The state of an entry in flight: proposed, or waiting to be proposed again.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Flight {
     pub(super) entry: TtlKey,
-    /// Counts flights: of equal deadlines the entry that was proposed first comes first.
+    /// Counts flights: among equal deadlines, the entry that was proposed first comes first.
     pub(super) nth: u64,
     /// [`Phase::Pending`] or [`Phase::Retrying`].
     pub(super) phase: Phase,
@@ -28,7 +29,7 @@ pub(super) struct Flight {
     pub(super) proposed_ns: u64,
 }
 
-/// The most entries. Far fewer than the timers of a wheel, of whose slots a few are retired in the course of years.
+/// The most entries. Well below the most timers of a wheel, because a few of its slots are retired over the years.
 pub(super) const MAX_ENTRIES: usize = 1 << 30;
 
 /// An entry and its flight, if it is in flight.
@@ -40,8 +41,8 @@ pub(super) struct Record<K> {
 
 /// All entries.
 ///
-/// Invariants: an entry is held if and only if it is in flight; a flight names its entry, which names it, and is on the
-/// wheel by when it times out or is tried again.
+/// Invariants: an entry is held if and only if it is in flight; a flight and its entry refer to each other; a flight is
+/// on its wheel at the time of its timeout or retry.
 #[derive(Clone)]
 pub(super) struct Entries<K, G: Geometry> {
     pub(super) deadlines: Wheel<Record<K>, G>,
@@ -49,7 +50,7 @@ pub(super) struct Entries<K, G: Geometry> {
     /// The number of flights in which the entry waits for a retry.
     pub(super) retrying: usize,
     launched: u64,
-    /// Until when deadlines were prepared, in nanoseconds; `None` while the budget has not sufficed.
+    /// The time up to which deadlines were prepared, in nanoseconds; `None` if the last budget was used up before.
     prepared_ns: Option<u64>,
 }
 
@@ -72,7 +73,7 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.reserve(additional);
     }
 
-    /// The entry of a key and its deadline, unless the key is stale. O(1).
+    /// The entry of a key and its deadline, or `None` if the key is stale. O(1).
     #[inline]
     pub(super) fn get(&self, key: TtlKey) -> Option<(&Record<K>, u64)> {
         self.deadlines.timer(key.0).map(|timer| (timer.value, timer.deadline))
@@ -119,14 +120,14 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.prepare(0, &mut Budget::of_work(0));
     }
 
-    /// Holds the next entry that is due, within the budget. If nothing of the budget is left, there may be more. It is to be
-    /// [launched](Self::launch).
+    /// Holds the next entry that is due, within the budget, to be [launched](Self::launch). If the budget is used up,
+    /// more may be due.
     #[inline]
     pub(super) fn hold_due(&mut self, now: u64, budget: &mut Budget) -> Option<TtlKey> {
         Some(TtlKey(self.deadlines.peek_expired_with_budget(now, budget)?.hold()))
     }
 
-    /// Makes an entry that is held pending from `now` until `until_ns`. O(1).
+    /// Makes a held entry pending from `now` until `until_ns`. O(1).
     pub(super) fn launch(&mut self, entry: TtlKey, now: u64, until_ns: u64) {
         self.launched += 1;
         let flight = Flight { entry, nth: self.launched, phase: Phase::Pending, attempts: 1, proposed_ns: now };
@@ -157,16 +158,16 @@ impl<K, G: Geometry> Entries<K, G> {
         flight
     }
 
-    /// The flight that ended first, if one has ended by `now` and is found within the budget. If nothing of the budget is
-    /// left, there may be one. The flight stays.
+    /// The first flight that has ended by `now`, if it is found within the budget. If the budget is used up, there may
+    /// be one. The flight stays.
     pub(super) fn ended_flight(&mut self, now: u64, budget: &mut Budget) -> Option<Flight> {
         let ended = *self.flights.peek_expired_with_budget(now, budget)?.get();
-        // It was paid for as one that fires.
+        // A refund: the peek charged the flight as a timer that fires.
         (budget.work, budget.fires) = (budget.work + 1, budget.fires + 1);
         Some(ended)
     }
 
-    /// Puts an entry, if it is in flight, back to where it was in the order of deadlines. O(1).
+    /// Puts an entry back at its place in the order of deadlines, if it is in flight. O(1).
     #[inline]
     pub(super) fn put_back(&mut self, key: TtlKey) -> Option<Flight> {
         let flight = self.land(key)?;
@@ -174,7 +175,7 @@ impl<K, G: Geometry> Entries<K, G> {
         Some(flight)
     }
 
-    /// Puts all that is in flight back to where it was in the order of deadlines. O(n log n) for the n in flight.
+    /// Puts all entries in flight back at their places in the order of deadlines. O(n log n) for the n in flight.
     pub(super) fn put_all_back(&mut self) -> Vec<Flight> {
         let flights: Vec<Flight> = self.flights.iter().map(|timer| *timer.value).collect();
         flights.iter().for_each(|flight| _ = self.put_back(flight.entry));
@@ -188,12 +189,12 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.clear();
         self.deadlines.shrink_to_fit();
         self.flights.shrink_to_fit();
-        // What is put in next is placed as seen from there.
+        // Moves the wheel's clock, so that the next entries are placed relative to `now`.
         _ = self.deadlines.peek_expired(now);
         self.prepared_ns = Some(now);
     }
 
-    /// Cascades the deadlines that fall into the next minute, and those before, within the budget. What is due stays there.
+    /// Cascades the deadlines up to a minute from now, within the budget. Due entries stay in place.
     pub(super) fn prepare(&mut self, now: u64, budget: &mut Budget) {
         let until_ns = now.saturating_add(AHEAD_NS);
         self.deadlines.prepare(until_ns, budget);
@@ -206,7 +207,7 @@ impl<K, G: Geometry> Entries<K, G> {
         Some(self.prepared_ns.map_or(0, |prepared_ns| at.saturating_sub(AHEAD_NS).max(prepared_ns)))
     }
 
-    /// A walk through all entries in order of deadline, wherever they are. O(n log n) for the n in flight.
+    /// A walk through all entries in order of deadline, in flight or not. O(n log n) for the n in flight.
     pub(super) fn walk(&self) -> impl ExactSizeIterator<Item = TtlKey> + '_ {
         let flights = self.flights.iter().map(|timer| timer.value);
         let flights = flights.filter_map(|it| Some((self.get(it.entry)?.1, it.nth, it.entry)));
@@ -215,7 +216,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let mut in_flight = in_flight.into_iter().peekable();
         let mut queued = self.deadlines.ascending().peekable();
         let timers = iter::from_fn(move || {
-            // One that was proposed came before all others of its deadline.
+            // An entry in flight comes before all queued entries of its deadline.
             let next = queued.peek().map(|timer| timer.deadline);
             let is_next = |&(deadline, ..): &(u64, u64, TtlKey)| next.is_none_or(|next| deadline <= next);
             let first = in_flight.next_if(is_next).map(|(.., key)| key);

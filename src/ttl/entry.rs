@@ -2,11 +2,11 @@
 
 use crate::TimerKey;
 
-/// Names an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
+/// Identifies an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
 ///
-/// A handle is eight bytes, and so is an `Option` of it. Once its entry was applied or removed it is
-/// *stale*, for ever, also when the place has been used again. It is good for the set that gave it, and
-/// for clones of that: another replica has other handles, so handles do not belong in a log or a snapshot.
+/// A handle is eight bytes, and so is an `Option` of it. Once its entry has been applied or removed, the handle is
+/// *stale* for ever, even after its slot has been reused. It is valid for the set that issued it, and for clones of
+/// that set. Another replica has other handles, so handles do not belong in a log or a snapshot.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlKey, TtlSet};
@@ -89,7 +89,7 @@ impl<K> Entry<K> {
     }
 }
 
-/// The rest of a command that sets a TTL, next to key, index and TTL.
+/// The fields of a command that sets a TTL, besides key, index and TTL.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlQueue};
@@ -150,7 +150,7 @@ impl Context {
     }
 }
 
-/// The state of an entry between its deadline and its end.
+/// The state of an entry on this replica.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Phase, Role, TtlQueue};
@@ -190,7 +190,7 @@ pub enum Phase {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TtlInfo<'a, K> {
-    /// Names the entry in its [`TtlSet`](super::TtlSet).
+    /// Identifies the entry in its [`TtlSet`](super::TtlSet).
     pub handle: TtlKey,
     /// The replicated part.
     pub entry: &'a Entry<K>,
@@ -229,13 +229,13 @@ impl<K> Copy for TtlInfo<'_, K> {}
 pub struct Expiry<K> {
     /// The key whose TTL is over.
     pub key: K,
-    /// Names the entry in its [`TtlSet`](super::TtlSet), on this replica only.
+    /// Identifies the entry in its [`TtlSet`](super::TtlSet), on this replica only.
     pub handle: TtlKey,
     /// The log index that set the TTL.
     pub index: u64,
     /// The owner of the key.
     pub owner: u128,
-    /// The count of this proposal since the last change of role: 1 for the first, 2 and up for
+    /// The number of this proposal since the last change of role: 1 for the first, 2 and up for
     /// retries.
     pub attempt: u32,
 }
@@ -287,9 +287,9 @@ pub enum Outcome {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Role {
-    /// The one that proposes.
+    /// The replica that proposes.
     Leader,
-    /// Any other: follower, candidate, learner.
+    /// Any other replica: follower, candidate, learner.
     #[default]
     Follower,
 }

@@ -1,4 +1,4 @@
-//! A look at the entries, and at what the set waits for.
+//! Queries about the entries, and about the set as a whole.
 
 use super::{Phase, Role, TtlConfig, TtlInfo, TtlKey, TtlSet, TtlStats};
 use crate::Geometry;
@@ -41,8 +41,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// All entries in order of deadline, first come first among equals, whatever their phase.
     ///
-    /// Lazy as [`Wheel::ascending`](crate::Wheel::ascending): `.take(n)` answers for the next n without reading all
-    /// the others. O(m log m) to begin with, for the m entries in flight; O(n log n) for all n entries.
+    /// Lazy like [`Wheel::ascending`](crate::Wheel::ascending): `.take(n)` does not read all the other entries. O(m log
+    /// m) to begin with, for the m entries in flight; O(n log n) for all n entries.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};
@@ -59,19 +59,19 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.walk().map(|handle| self.get(handle).expect("an entry that is listed is live"))
     }
 
-    /// When to [`poll`](Self::poll) next, in nanoseconds, as an absolute time; `None` when there is nothing to wait for, or
-    /// after [`stop`](Self::stop). O(1).
+    /// The absolute time in nanoseconds at which to [`poll`](Self::poll) next; `None` if there is nothing to wait for,
+    /// or after [`stop`](Self::stop). O(1).
     ///
-    /// It is never before the latest time that the set was told, and that time while an entry is to be proposed or has
-    /// timed out. It is never after the earliest of all deadlines, retries and pending timeouts. Deadlines do not count
-    /// while as many entries are in flight [as may be](TtlConfig::max_pending).
+    /// It is never before the latest time that was passed to the set, and equals that time while an entry is to be
+    /// proposed or has timed out. It is never after the earliest of all deadlines, retries and pending timeouts.
+    /// Deadlines do not count while [`max_pending`](TtlConfig::max_pending) entries are in flight.
     ///
     /// On a follower it is the time at which the deadlines of the next minute must be
-    /// [prepared](crate::Wheel::prepare), so that nothing is left to be moved when the replica becomes the leader: at once
-    /// if a poll has used up its budget, and otherwise at least a minute after the last poll.
+    /// [prepared](crate::Wheel::prepare), so that nothing is left to move when the replica becomes the leader. It is at
+    /// once if a poll has used up its budget, and otherwise at least a minute after the last poll.
     ///
-    /// The time may be early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
-    /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each time that the
+    /// The time may be early, like that of [`Wheel::wake_at`](crate::Wheel::wake_at): the poll then finds nothing, and
+    /// the next time is later. An entry causes at most one early wake-up for each time that the
     /// wheel moves it, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
     /// always makes progress.
     ///
@@ -100,8 +100,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Some(earliest?.max(self.now))
     }
 
-    /// The same as a delay, in nanoseconds from the latest time that the set was told: for a caller that asks right after
-    /// a poll. O(1).
+    /// [`wake_at`](Self::wake_at) as a delay, in nanoseconds from the latest time that was passed to the set: for a
+    /// caller that asks right after a poll. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -117,7 +117,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Some(self.wake_at()? - self.now)
     }
 
-    /// The number of entries, in whatever phase. O(1).
+    /// The number of entries, in any phase. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};
@@ -144,7 +144,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.len() == 0
     }
 
-    /// The number of entries that are proposed and without an answer. O(1).
+    /// The number of entries whose proposal has no answer yet. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -160,7 +160,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.flights.len() - self.retrying_len()
     }
 
-    /// The number of entries whose proposal failed and that wait for the next. O(1).
+    /// The number of entries that wait to be proposed again after a failure. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -177,10 +177,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.retrying
     }
 
-    /// How many nanoseconds before `now` the oldest proposal was made that still has no answer; `None` if none is out.
-    /// O(entries in flight), of which there are at most [`max_pending`](super::TtlConfig::max_pending).
+    /// The age at `now` of the oldest proposal without an answer, in nanoseconds; `None` if there is none. O(entries in
+    /// flight), at most [`max_pending`](super::TtlConfig::max_pending).
     ///
-    /// The age cannot grow past the pending timeout, because such a proposal counts as failed with the next poll.
+    /// The age cannot grow past the pending timeout, because the next poll then counts the proposal as failed.
     /// An age that stays near the timeout means that the log gives no answers.
     ///
     /// ```
@@ -212,7 +212,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         &self.config
     }
 
-    /// Counts of the work so far, the lengths now, and how long entries and proposals waited. O(1): a copy of 1 kB.
+    /// Counts of the work so far, the current lengths, and how long entries and proposals waited. O(1): a copy of 1 kB.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};

@@ -15,8 +15,8 @@ use crate::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
 ///
-/// `G` is the geometry of the wheel, `S` the hasher of the keys. Neither changes what happens: the order
-/// of hashing shows nowhere.
+/// `G` is the geometry of the wheel, `S` the hasher of the keys. Neither affects the results: hash order is never
+/// visible.
 ///
 /// # Keys
 ///
@@ -30,9 +30,9 @@ use crate::{Geometry, Millis};
 ///
 /// # Costs
 ///
-/// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
-/// A hash table grows and shrinks in one call. So there are 256, and each does so by itself: the [`init`](Self::init) that
-/// doubles one moves a 256th of the elements. An empty queue has 8 kB for the tables.
+/// Those of a [`TtlSet`], plus a look-up by hash, which with a million keys is about half of an update. A hash table
+/// grows and shrinks in one call. So there are 256 tables, and an [`init`](Self::init) that doubles one moves a 256th
+/// of the elements. The tables of an empty queue take 8 kB.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -54,8 +54,8 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     hasher: S,
 }
 
-/// The handle of an entry, as a table lists it, and half of the hash of its key. So the table grows without running any code
-/// of a key, and an element takes twelve bytes.
+/// The handle of an entry and half of the hash of its key, as a table lists them. So the table grows without running
+/// any code of a key, and an element takes twelve bytes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Listed {
     half: u32,
@@ -66,7 +66,7 @@ pub(super) struct Listed {
 /// short.
 const TABLES: usize = 256;
 
-/// Repeats a hash of 32 bits in the upper half: a hash table uses the low bits for places and the high bits to tell
+/// Repeats a hash of 32 bits in the upper half: a hash table uses the low bits for positions and the high bits to tell
 /// entries apart.
 const TWICE: u64 = 1 << 32 | 1;
 
@@ -85,7 +85,7 @@ impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// As [`new`](Self::new), with a hasher for the keys. O(1).
+    /// Like [`new`](Self::new), with a hasher for the keys. O(1).
     ///
     /// ```
     /// use std::hash::RandomState;
@@ -108,7 +108,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// [Costs](Self#costs).
     ///
     /// - [`Outcome::Scheduled`]: the key had no TTL.
-    /// - [`Outcome::Updated`]: it had one, of an older index, and this one replaces it, whether it
+    /// - [`Outcome::Updated`]: it had one of an older index, which this one replaces, whether it
     ///   was queued, pending or waiting for a retry.
     /// - [`Outcome::Stale`]: it has one of this index or a newer one, and keeps it. So replaying the
     ///   log changes nothing.
@@ -117,8 +117,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// # Errors
     ///
-    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the index; [`TtlError::Full`] if there are
-    /// as many entries as there can be. Nothing has changed then.
+    /// [`TtlError::TtlTooLong`] above the maximum TTL, whatever the index; [`TtlError::Full`] at the maximum number of
+    /// entries. Nothing has changed then.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
@@ -136,7 +136,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         if let Some(handle) = self.find_hashed(hash, &key) {
             return self.set.update(handle, index, ttl_ms, ctx);
         }
-        // Everything that can fail to get memory comes before the first change.
+        // Everything that can fail to allocate comes before the first change.
         self.tables[table(hash)].reserve(1, Listed::hash);
         let Some(handle) = self.set.init(key, index, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
@@ -145,10 +145,10 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Ok(Outcome::Scheduled)
     }
 
-    /// The log entry `index` gives a key that has a TTL another one. O(1).
+    /// The log entry `index` replaces the TTL of a key that has one. O(1).
     ///
-    /// As [`init`](Self::init), but [`Outcome::Missing`] if the key has none. An update of a pending
-    /// entry replaces it: its proposal, when it comes back, is of an index that no longer counts.
+    /// Like [`init`](Self::init), but [`Outcome::Missing`] if the key has none. The proposal of a pending entry then
+    /// carries an index that no longer counts.
     ///
     /// # Errors
     ///
@@ -195,10 +195,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
     /// The expiry of `key` at `index` came back through the log. O(1).
     ///
-    /// Call it on every replica, and also if the state machine found the key missing or at another
-    /// index, so that nothing stays pending for ever. The entry ends if it carries that index
-    /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone
-    /// ([`Outcome::Stale`]).
+    /// Call it on every replica, even if the state machine found the key missing or at another index, so that no entry
+    /// stays pending for ever. The entry ends if it carries that index ([`Outcome::Applied`]), whatever its phase here;
+    /// otherwise it is left alone ([`Outcome::Stale`]).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
@@ -221,8 +220,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// The proposal to expire `key` at `index` was refused: it will be proposed again after the
     /// retry delay, as [`TtlConfig::backoff`] says. O(1).
     ///
-    /// Answers [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: another
-    /// index, an answer already, a timeout, a change of role.
+    /// Returns [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: after another index, an
+    /// earlier answer, a timeout or a change of role.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, Role, TtlQueue};
@@ -248,7 +247,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// As [`TtlSet::poll`].
+    /// Same as [`TtlSet::poll`].
     pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
     where
         K: Clone,
@@ -256,12 +255,12 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.set.poll(now)
     }
 
-    /// As [`TtlSet::role_change`].
+    /// Same as [`TtlSet::role_change`].
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.set.role_change(role, now);
     }
 
-    /// As [`TtlSet::stop`].
+    /// Same as [`TtlSet::stop`].
     pub fn stop(&mut self) {
         self.set.stop();
     }
@@ -317,7 +316,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// The set below the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
+    /// The set under the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlQueue};
@@ -332,17 +331,17 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         &self.set
     }
 
-    /// As [`TtlSet::wake_at`].
+    /// Same as [`TtlSet::wake_at`].
     pub fn wake_at(&self) -> Option<u64> {
         self.set.wake_at()
     }
 
-    /// As [`TtlSet::expiration_delay`].
+    /// Same as [`TtlSet::expiration_delay`].
     pub fn expiration_delay(&self) -> Option<u64> {
         self.set.expiration_delay()
     }
 
-    /// The number of entries, in whatever phase. O(1).
+    /// The number of entries, in any phase. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlQueue};
@@ -369,7 +368,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.set.is_empty()
     }
 
-    /// As [`TtlSet::set_config`]. O(1).
+    /// Same as [`TtlSet::set_config`]. O(1).
     ///
     /// # Errors
     ///
@@ -398,7 +397,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.reserve_tables(additional);
     }
 
-    /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. As
+    /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. See
     /// [`TtlSet::clear`].
     pub fn clear(&mut self) {
         self.tables.fill(HashTable::new());
@@ -415,13 +414,13 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
-    /// As [`TtlSet::restore`], and no two entries may have the same key. O(n), or O(n log n) if they are
+    /// Like [`TtlSet::restore`], but no two entries may have the same key. O(n), or O(n log n) if they are
     /// not in order of key.
     ///
     /// # Errors
     ///
     /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`], [`TtlError::DuplicateKey`] or
-    /// [`TtlError::Full`]. The queue is as it was then.
+    /// [`TtlError::Full`]. The queue is unchanged then.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlQueue};
@@ -506,14 +505,15 @@ impl Listed {
         u64::from(self.half) * TWICE
     }
 
-    /// Whether it is that of a key with that hash.
+    /// Whether this is the element of `key`, whose hash is `hash`.
     #[inline]
     fn is_of<K, G: Geometry>(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized), entries: &Entries<K, G>) -> bool {
         self.hash() == hash && entries.get(self.handle).is_some_and(|(it, _)| key.equivalent(&it.entry.key))
     }
 }
 
-/// The table of a hash. All its bits count, so that the keys are spread also where only a few of them differ.
+/// The table of a hash. All bits of the hash count, so that keys are spread even if their hashes differ in only a few
+/// bits.
 fn table(hash: u64) -> usize {
     (hash as u32).wrapping_mul(0x9E37_79B9) as usize >> 24
 }
@@ -572,7 +572,7 @@ mod tests {
         }
     }
 
-    /// A hasher with all that it knows in one half of the hash.
+    /// A hasher that puts the whole key into one half of the hash.
     #[derive(Clone, Default)]
     struct Half<const SHIFT: u32>(u64);
 
@@ -591,7 +591,7 @@ mod tests {
         }
     }
 
-    /// How many keys are compared while each of ten thousand is looked up.
+    /// The number of comparisons when each of ten thousand keys is looked up.
     fn compared_with<H: Hasher + Default>() -> usize {
         let compared = Cell::new(0);
         let hasher = BuildHasherDefault::<H>::default();
@@ -605,7 +605,7 @@ mod tests {
         compared.get()
     }
 
-    /// However little of the hash differs.
+    /// Even if only a few bits of the hash differ.
     #[test]
     fn keys_are_spread_over_the_tables() {
         for step in [1_u64, 1 << 8, 1 << 16] {
@@ -616,7 +616,7 @@ mod tests {
         }
     }
 
-    /// Nothing for nothing, as before a restore of an empty snapshot.
+    /// As before a restore of an empty snapshot.
     #[test]
     fn no_room_is_made_for_no_keys() {
         let mut queue: TtlQueue<u32> = TtlQueue::new(0);

@@ -11,18 +11,18 @@ use crate::{Geometry, Millis};
 /// [module](super).
 ///
 /// `K` is what a proposal carries to tell the store what to delete: its key, or an id. It is never
-/// hashed or compared. `G` is the geometry of the wheel, which changes nothing but costs.
+/// hashed or compared. `G` is the geometry of the wheel, which affects costs only.
 ///
 /// # Costs
 ///
 /// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
 /// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1). They are O(log k) for an entry that is overdue or
-/// about to be due, where k entries wait in the near heap. None of them pauses to grow, because memory comes a page at a
-/// time. A poll touches the entries that it yields, and those that the wheels move to
+/// about to be due, where k entries wait in the near heap. None of them pauses to grow, because memory is allocated a
+/// page at a time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak it comes back by itself: a page of 256
-/// entries with each poll, and with each entry that ends on a follower, which is polled rarely.
+/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak, each poll releases a page of 256
+/// entries. So does each entry that ends on a follower, because a follower is polled rarely.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlSet};
@@ -50,7 +50,7 @@ pub struct TtlSet<K, G: Geometry = Millis> {
     pub(super) config: TtlConfig,
     pub(super) role: Role,
     pub(super) is_stopped: bool,
-    /// The latest time that was told, in nanoseconds.
+    /// The latest time that was passed to a call, in nanoseconds.
     pub(super) now: u64,
     pub(super) entries: Entries<K, G>,
     pub(super) stats: TtlStats,
@@ -79,14 +79,13 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none. The key is due
     /// that long after `ctx.created_ns`, at the latest at the end of time. O(1).
     ///
-    /// Answers the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none.
-    /// For a key that has one, [`update`](Self::update) is the call: a store that finds a handle in the record
-    /// updates, so that replaying the log sets nothing twice.
+    /// Returns the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none. If the record
+    /// already has a handle, call [`update`](Self::update) instead, so that replaying the log sets nothing twice.
     ///
     /// # Errors
     ///
-    /// [`TtlError::TtlTooLong`] past the maximum TTL; [`TtlError::Full`] if there are as many entries as
-    /// there can be. Nothing has changed then.
+    /// [`TtlError::TtlTooLong`] above the maximum TTL; [`TtlError::Full`] at the maximum number of entries. Nothing has
+    /// changed then.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};
@@ -114,13 +113,13 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Ok(Some(self.entries.insert(entry, deadline_ns)))
     }
 
-    /// The log entry `index` gives a key that has a TTL another one. O(1).
+    /// The log entry `index` replaces the TTL of a key that has one. O(1).
     ///
-    /// A later deadline postpones the entry: usually the deadline is only written to the entry, and
-    /// [`wake_at`](Self::wake_at) still answers for the old one then.
+    /// A later deadline postpones the entry: usually it is only written to the entry, and [`wake_at`](Self::wake_at)
+    /// still refers to the old deadline.
     ///
-    /// - [`Outcome::Updated`]: whether it was queued, pending or waiting for a retry. The proposal of a
-    ///   pending entry, when it comes back, is of an index that no longer counts.
+    /// - [`Outcome::Updated`]: whether the entry was queued, pending or waiting for a retry. The proposal of a pending
+    ///   entry then carries an index that no longer counts.
     /// - [`Outcome::Stale`]: the TTL is of this index or a newer one, and stays. So replaying the log
     ///   changes nothing.
     /// - [`Outcome::Missing`]: the handle is stale.
@@ -165,8 +164,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Ok(Outcome::Updated)
     }
 
-    /// The key has no TTL any more, because it was deleted or set without one: its entry is dropped,
-    /// whether it is queued, pending or waiting for a retry. O(1).
+    /// Drops the entry of a key that was deleted or set without a TTL, whether it is queued, pending or waiting for a
+    /// retry. O(1).
     ///
     /// Returns the key that was passed to [`init`](Self::init), or `None` if the handle is stale.
     ///
@@ -185,9 +184,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// The expiry at `index` came back through the log. O(1).
     ///
-    /// Call it on every replica for a record that has a handle, and also if the record is at another
-    /// index, so that nothing stays pending for ever. The entry ends if it carries that index
-    /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone ([`Outcome::Stale`]).
+    /// Call it on every replica for a record that has a handle, even if the record is at another index, so that no
+    /// entry stays pending for ever. The entry ends if it carries that index ([`Outcome::Applied`]), whatever its phase
+    /// here; otherwise it is left alone ([`Outcome::Stale`]).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlSet};
@@ -212,8 +211,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The proposal to expire a key at `index` was refused: it will be proposed again after the
     /// retry delay, as [`TtlConfig::backoff`] says. O(1).
     ///
-    /// Answers [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: another
-    /// index, an answer already, a timeout, a change of role, a stale handle.
+    /// Returns [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: after another index, an
+    /// earlier answer, a timeout or a change of role, or with a stale handle.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, Role, TtlSet};
@@ -242,12 +241,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Outcome::Failed
     }
 
-    /// Sets this replica's role, and makes every entry in flight due again. O(n log n) for the n in flight, of which there are
-    /// at most [`max_pending`](TtlConfig::max_pending): some 2 ms with 4,096.
+    /// Sets this replica's role, and makes every entry in flight due again. O(n log n) for the n in flight, at most
+    /// [`max_pending`](TtlConfig::max_pending): about 2 ms for 4,096.
     ///
-    /// Call it with every change of role *or term*. All that was pending or waiting for a retry is
-    /// due again, in order of deadline and with no attempts counted, also if the role is the same
-    /// as before. The proposals may have been lost with the old term.
+    /// Call it with every change of role *or term*. Every entry that was pending or waiting for a retry is due again,
+    /// in order of deadline and with no attempts counted. This holds even if the role is the same as before, because
+    /// the proposals may have been lost with the old term.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Phase, Role, TtlQueue};
@@ -280,7 +279,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
     ///
     /// Pending entries may still be [applied](Self::applied); everything else works as before, so
-    /// that a last snapshot can be taken. There is no way back.
+    /// that a last snapshot can be taken. A stop cannot be undone.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -321,7 +320,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let (entry, flight) = self.entries.remove(handle)?;
         self.stats.end_pending(flight, self.now);
         if !self.is_proposing() {
-            // A leader's polls do it.
+            // On a leader, the polls do this.
             self.entries.give_back();
         }
         Some(entry)

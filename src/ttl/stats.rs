@@ -1,13 +1,14 @@
-//! Counts of the work, and how long it waited.
+//! Counts of the work, and waiting times.
 
 use core::fmt;
 
 use super::Phase;
 use super::entries::Flight;
 
-/// Counts of the work of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) since it was made, and its lengths now.
+/// Counts of the work of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) since it was made, and its
+/// current lengths.
 ///
-/// Of all proposals, `expired` plus `retried`, `failed` plus `timed_out` failed.
+/// There were `expired + retried` proposals, of which `failed + timed_out` failed.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -28,7 +29,7 @@ use super::entries::Flight;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TtlStats {
-    /// Entries, in whatever phase.
+    /// Entries, in any phase.
     pub len: usize,
     /// Entries whose proposal has no answer yet.
     pub pending: usize,
@@ -38,7 +39,7 @@ pub struct TtlStats {
     pub scheduled: u64,
     /// TTLs that replaced another.
     pub updated: u64,
-    /// Calls that were answered with [`Outcome::Stale`](super::Outcome::Stale).
+    /// Calls that returned [`Outcome::Stale`](super::Outcome::Stale).
     pub stale: u64,
     /// Expiries proposed for the first time since a change of role.
     pub expired: u64,
@@ -50,7 +51,7 @@ pub struct TtlStats {
     pub timed_out: u64,
     /// Expiries proposed again after a failure or a timeout.
     pub retried: u64,
-    /// Entries that a change of role took from pending, or from waiting for a retry, back to due.
+    /// Entries in flight that a change of role made due again.
     pub requeued: u64,
     /// From the deadline of an entry to its first proposal since a change of role: one for each of `expired`.
     pub first_waits: Waits,
@@ -76,8 +77,8 @@ const FIRST_BITS: u32 = 10;
 /// The number of buckets.
 const BUCKETS: usize = 32;
 
-/// How long something waited, each time: a histogram in which each bucket is twice as wide as the one before, in nanoseconds
-/// by the times that the calls were told.
+/// A histogram of waiting times in nanoseconds, measured by the times that were passed to the calls. Each bucket is
+/// twice as wide as the one before.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlSet};
@@ -116,20 +117,20 @@ impl Waits {
         self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
-    /// The mean wait in nanoseconds, rounded down; 0 of none. Too short once all waits together exceed 584 years. O(1).
-    /// See [`Waits`].
+    /// The mean wait in nanoseconds, rounded down; 0 if there is none. Too short once all waits together exceed 584
+    /// years. O(1). See [`Waits`].
     pub fn mean_ns(&self) -> u64 {
         self.total_ns.checked_div(self.count()).unwrap_or(0)
     }
 
-    /// The longest wait in nanoseconds, exactly; 0 of none. O(1). See [`Waits`].
+    /// The longest wait in nanoseconds, exactly; 0 if there is none. O(1). See [`Waits`].
     pub fn longest_ns(&self) -> u64 {
         self.longest_ns
     }
 
-    /// A time in nanoseconds that this part of the waits did not exceed: `0.99` for the 99th percentile, and 1 for all of
-    /// them. It is less than twice as long as it need be, or a microsecond. A part below 0 is taken for 0, and one above 1
-    /// for 1. Zero without any wait. O(1). See [`Waits`].
+    /// An upper bound in nanoseconds for this part of the waits: `0.99` for the 99th percentile, and 1 for all of them.
+    /// It is less than twice the exact value, or a microsecond. `part` is clamped to 0 to 1. Zero if there is no wait.
+    /// O(1). See [`Waits`].
     pub fn at_most_ns(&self, part: f64) -> u64 {
         let least = self.count() as f64 * part.clamp(0.0, 1.0);
         let mut waits: u64 = 0;
@@ -140,8 +141,8 @@ impl Waits {
         bucket.map_or(self.longest_ns, |(up_to_ns, _)| up_to_ns.min(self.longest_ns))
     }
 
-    /// The buckets in order: the longest wait, in nanoseconds, that belongs in it, and the number of waits in it alone. For a
-    /// Prometheus histogram, add each number to those before. O(1).
+    /// The buckets in order: the longest wait in nanoseconds that the bucket covers, and the number of waits in that
+    /// bucket alone. For a Prometheus histogram, accumulate the numbers. O(1).
     ///
     /// ```
     /// let buckets: Vec<_> = timer_wheel::ttl::Waits::default().buckets().collect();

@@ -1,4 +1,4 @@
-//! Events for `tracing`. Each is emitted when the call has done its work, so that a listener that panics loses nothing.
+//! Events for `tracing`. Each is emitted when the call has done its work, so that a panicking listener loses nothing.
 
 #![cfg_attr(not(feature = "tracing"), allow(unused_variables))]
 
@@ -17,9 +17,9 @@ pub(super) fn role_changed(role: Role, requeued: usize, len: usize) {
     tell!(tracing::Level::DEBUG, ?role, requeued, len, "role changed");
 }
 
-/// What a poll proposed for the first time and again, if anything.
+/// The numbers of first proposals and of retries in a poll, if there are any.
 ///
-/// It is told as the poll is dropped. If that is by a panic, another one of the listener would abort the program.
+/// Emitted when the poll is dropped, but not by a panic: a second panic, of the listener, would abort the program.
 pub(super) fn proposed<K, G: Geometry>(expired: u64, retried: u64, set: &TtlSet<K, G>) {
     #[cfg(feature = "std")]
     if std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! The upkeep of the layer: snapshots, settings, room, and the invariants, each checked by name.
+//! Snapshots, settings, capacity, and checks of the invariants.
 
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
@@ -8,10 +8,10 @@ use super::{Entry, Phase, Role, TtlConfig, TtlError, TtlKey, TtlQueue, TtlSet, t
 use crate::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// All entries in order of key, and of index if two have one key. They are the same on every replica
+    /// All entries in order of key, and of index if two share a key. The snapshot is the same on every replica
     /// that applied the same log, whatever its role, its clock and its handles. O(n log n).
     ///
-    /// It has nothing local: no deadlines, phases, attempts or handles. With the feature `serde` it
+    /// It contains nothing local: no deadlines, phases, attempts or handles. With the feature `serde` it
     /// can be serialized, and read back as a `Vec` of entries.
     ///
     /// ```
@@ -34,19 +34,19 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entries
     }
 
-    /// Replaces **everything** by these entries, and answers their handles, in the order of the entries.
-    /// O(n), and O(n log n) if many of them are overdue.
+    /// Replaces **all** entries with these, and returns their handles in the same order. O(n), or O(n log n) if many of
+    /// them are overdue.
     ///
     /// Each is due when the rest of its TTL is over: at `now + ttl - max(0, wall_now -
     /// leader_start)`, in the past if it is overdue. `now` is this replica's monotonic clock in
-    /// nanoseconds, `wall_now_ms` its wall clock in milliseconds. So a TTL does not begin anew, and
-    /// a wall clock behind that of the leader only lengthens it, to the whole TTL at most. Indexes
-    /// are kept. No entry is pending or waits for a retry afterwards, and all earlier handles are stale.
-    /// The role, the stats and whether the set is stopped stay as they are.
+    /// nanoseconds, `wall_now_ms` its wall clock in milliseconds. So a TTL does not begin anew. A wall clock behind
+    /// that of the leader lengthens it, at most to the whole TTL. Indexes are kept. No entry is pending or waits for a
+    /// retry afterwards, and all earlier handles are stale. The role, the stats and whether the set is stopped stay as
+    /// they are.
     ///
     /// # Errors
     ///
-    /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`] or [`TtlError::Full`]. The set is as it was then.
+    /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`] or [`TtlError::Full`]. The set is unchanged then.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlSet};
@@ -73,7 +73,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Ok(restored)
     }
 
-    /// As [`restore`](Self::restore), without the event.
+    /// Like [`restore`](Self::restore), without the event.
     pub(super) fn replace_all(
         &mut self,
         entries: Vec<Entry<K>>,
@@ -108,10 +108,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// # Errors
     ///
-    /// [`TtlError::InvalidConfig`] if a batch or the most in flight is 0, or the batches' sum overflows; if more entries are
-    /// in flight than may be; if the budget of a poll, the retry delay or the pending timeout is 0; if the maximum TTL is
-    /// less than a millisecond; if the cap of the backoff is below the retry delay; if a duration is more than 2^64
-    /// nanoseconds. Nothing has changed then.
+    /// [`TtlError::InvalidConfig`], with nothing changed, if:
+    ///
+    /// - a batch or `max_pending` is 0, or the batches' sum overflows;
+    /// - `max_pending` is below the number of entries in flight;
+    /// - the budget of a poll, the retry delay or the pending timeout is 0;
+    /// - the maximum TTL is less than a millisecond;
+    /// - the cap of the backoff is below the retry delay;
+    /// - a duration is more than 2^64 nanoseconds.
     ///
     /// ```
     /// use core::time::Duration;
@@ -128,7 +132,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
         config.check()?;
         if self.entries.flights.len() > config.max_pending {
-            return Err(TtlError::InvalidConfig("more entries are in flight than may be"));
+            return Err(TtlError::InvalidConfig("max_pending is below the number of entries in flight"));
         }
         self.config = config;
         Ok(())
@@ -214,7 +218,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 }
 
-/// When a TTL is over of which this much has elapsed; both ends of time are bounds.
+/// The end of a TTL of which `elapsed_ms` have passed, clamped to the range of a `u64`.
 fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
     let ns = |ms| u128::from(ms) * u128::from(NS_PER_MS);
     let end = u128::from(now) + ns(ttl_ms);
