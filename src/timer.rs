@@ -16,7 +16,7 @@
 //! | to | use |
 //! |---|---|
 //! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
-//! | run it again and again | [`Timer::every`]; [`Missed`] says what happens to runs that come too late |
+//! | run it periodically | [`Timer::every`]; [`Missed`] says what happens to missed runs |
 //! | cancel or postpone it | the [`TimerHandle`] that these return |
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
 //! | bound a task that is spawned | [`Timer::timeout_owned`] |
@@ -34,26 +34,25 @@
 
 // The protocol between callers and the timer thread.
 //
-// *Shards*, each with one lock around a `Queue`: the wheel with the jobs, and what is counted. A thread
+// *Shards*, each with one lock around a `Queue`: the wheel with the jobs, and the counts. A thread
 // schedules in its own shard, and a handle names the shard of its job. A
-// job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
-// its answer is true exactly if it took the job out, and the call that takes a job out owns its closure. The
-// key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
-// write, unless there is a limit: lock, counts and references are those of the shard.
+// job is in the wheel exactly as long as it can be cancelled. So a cancel returns true exactly if it took the job out
+// of the wheel, and the call that takes a job out owns its closure. The key of a job's timer is its handle. Unless
+// there is a limit, a schedule or a cancel writes only to its own shard: its lock, counts and references.
 //
-// *A limit* is one count of free places for all shards. An occupant has a place for as long as it is in a wheel: the
-// call that inserts it takes one, in one step or not at all, and the call that removes it frees it, both under the
-// lock of its shard. A job that replaces that of its key has the place of that one, which is never free in between.
+// *A limit* is one count of free places for all shards. An occupant has a place for as long as it is in a wheel. The
+// call that inserts it takes a place atomically, and the call that removes it frees the place, both under the lock of
+// its shard. A job that replaces the job of its key takes over that job's place, which is never free in between.
 //
 // *Waiting, handed out, running.* The thread takes due jobs in pieces: a lock is held for at most
 // `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
-// an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
-// runs once leaves, and a periodic one stays without its work, which comes back when the run has
-// ended. A job that runs on the timer thread is started where it is handed out.
+// an executor stays in the wheel, at the end of time, until the executor starts it. Then a job that runs once leaves. A
+// periodic one stays without its work, which comes back when the run has ended. A job that runs on the timer thread is
+// started where it is handed out.
 //
 // *Letting callers in.* Between two pieces the thread unlocks a shard for nanoseconds, and its lock is not fair. So a caller
-// that finds the lock taken counts itself, and the thread waits at its next piece until those that waited by then have had the
-// lock: `Shard::queue_after_others`. It waits for no more, so callers that come again and again do not keep it out.
+// that finds the lock taken counts itself. Before its next piece, the thread waits until the callers counted by then
+// have had the lock: `Shard::queue_after_others`. It does not wait for later callers, so they cannot starve it.
 //
 // *Tasks that sleep* have an occupant in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
 // such an occupant has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
@@ -63,23 +62,23 @@
 // the wheel needs the thread sooner, and then the alarm; a call that lowers the alarm unparks the thread. The
 // thread sets the alarm and then looks at all the times once more before it parks. All changes of the alarm
 // are read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost.
-// With a slack the alarm is the roundest time from the first of the shards' times to the slack after it. `align` keeps
-// the order of times, so that is the first of the alarms that each shard by itself would need. A thread that is awake
-// goes by the shards' times, not by the alarm: it runs all due jobs.
-// An unpark that comes before the park makes the park return at once. Between the alarm and the park no other code
-// parks, which would use it up. Calls to settle and to shut down always unpark.
+// With a slack, the alarm is the roundest time between the first of the shards' times and the end of the slack after
+// it. `align` keeps the order of times, so that is the first of the alarms that each shard by itself would need. A
+// thread that is awake goes by the shards' times, not by the alarm: it runs all due jobs.
+// An unpark that comes before the park makes the park return at once. Between the alarm and the park no other code may
+// park, because that would use up the unpark. Calls to settle and to shut down always unpark.
 //
-// *Order.* The thread reads the clock first and takes jobs off the wheels afterwards, so every job that was
+// *Order.* The thread reads the clock first and takes jobs off the wheels afterwards. So every job that was
 // scheduled before the clock showed a time is in its wheel when that time is due. It looks at the first job of each
 // shard that has due jobs, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
-// jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
-// each waits behind what was due when its turn began: `Times::missed_from`.
+// jobs that catch up take their place in order within the first turn of a backlog. In later turns, each waits behind
+// the jobs that were due when its turn began: `Times::missed_from`.
 //
-// *Shutting down* closes all shards before the thread hears of it, so a drain runs all that was due.
+// *Shutting down* closes all shards before the thread learns of it, so a drain runs all jobs that were due.
 //
 // *Locks nest in one order*: a map of a keyed timer; the calls; a queue, one at a time.
 
-// In this order the methods of `Timer` are shown, and those of this file last: rustdoc goes by that of the modules.
+// rustdoc shows the methods of `Timer` in the order of these modules, and those of this file last.
 mod builder;
 mod handle;
 mod sleep;
@@ -127,28 +126,26 @@ use self::shared::Shared;
 /// [`shutdown`](Timer::shutdown) for a gentler way. A job that holds a clone keeps the timer
 /// alive for as long as it waits.
 ///
-/// Dropping the last clone waits until the thread has ended, except within a job. On Windows do not drop it in the destructor
-/// of a thread-local variable, but shut the timer down before: no thread can end there while another runs such destructors
-/// ([std](std::thread::LocalKey#platform-specific-behavior)), so the drop would wait for ever.
+/// Dropping the last clone waits until the thread has ended, except within a job. On Windows, do not drop it in the
+/// destructor of a thread-local variable; shut the timer down before. There, no thread can end while another runs such
+/// destructors ([std](std::thread::LocalKey#platform-specific-behavior)), so the drop would wait for ever.
 ///
 /// # Promises
 ///
-/// - Nothing starts before its deadline, on the clock of the timer.
+/// - No job starts before its deadline on the timer's clock.
 /// - Jobs start in order of their deadlines. Jobs with equal deadlines start in the order in which they
-///   were scheduled if one thread has scheduled them without keys, or if there is one [shard](Builder::shards) only.
-///   A pool runs them as it pleases; they are handed to it in that order.
-/// - Every job runs once, or is cancelled by a call that answered true, or is returned by
+///   were scheduled if one thread has scheduled them without keys, or if there is only one [shard](Builder::shards). A
+///   pool gets jobs in that order, but may run them in any order.
+/// - Every job runs once, or is cancelled by a call that returned `true`, or is returned by
 ///   [`shutdown`](Timer::shutdown).
-/// - No call waits for a job. A call waits for at most one piece of the thread's work and for other callers: 256 units of
-///   the wheel's work, which take some microseconds, and up to 0.5 ms where memory is cold.
-/// - A periodic job that has runs to catch up holds up no other job for long: see
-///   [`Missed::CatchUp`].
+/// - No call waits for a job. A call waits at most for other callers and for one piece of the thread's work. A piece is
+///   256 units of the wheel's work: some microseconds, and up to 0.5 ms where memory is cold.
+/// - A periodic job that catches up missed runs holds up no other job for long: see [`Missed::CatchUp`].
 /// - An idle timer never wakes.
 /// - A job that panics harms no other: it is counted and reported.
 ///
-/// It does not promise punctuality. A job that blocks holds up those after it if they run on
-/// the timer thread, as they do unless you bring an executor; the lateness in
-/// [`stats`](Timer::stats) shows it.
+/// Punctuality is not promised. Without an executor, jobs run on the timer thread, and a job that blocks holds up those
+/// after it. The lateness in [`stats`](Timer::stats) shows this.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -171,8 +168,8 @@ pub struct Timer {
 impl Timer {
     /// The number of live jobs: waiting, taken by an executor, or running; and of tasks that sleep. O(shards).
     ///
-    /// It is the sum of one look at each shard, one after the other. While other threads schedule and cancel, it may be
-    /// no number that there was at any moment, and may exceed the [limit](Builder::limit).
+    /// It reads the shards one after the other. While other threads schedule and cancel, the sum is not a consistent
+    /// snapshot, and may exceed the [limit](Builder::limit).
     ///
     /// ```
     /// use std::time::Duration;
@@ -208,9 +205,8 @@ impl Timer {
         self.len() == 0
     }
 
-    /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is called
-    /// or does not sleep. It may wake up without a job to run: to move jobs within its wheel, or at
-    /// the time of a job that was cancelled. O(1).
+    /// The time until the thread wakes up next by itself, or `None` while it waits for a call or is awake. It may wake
+    /// up without a job to run: to move jobs within its wheel, or at the time of a job that was cancelled. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -229,8 +225,8 @@ impl Timer {
         self.shared().expiration_delay()
     }
 
-    /// Counts of the timer's work, and how late its jobs were. It copies a histogram of some 40 KB,
-    /// and runs that begin wait for that.
+    /// Counts of the timer's work, and how late its jobs were. It copies a histogram of about 40 KB, and runs that
+    /// begin meanwhile wait for the copy.
     ///
     /// ```
     /// use std::time::Duration;
@@ -249,15 +245,15 @@ impl Timer {
         self.shards().stats()
     }
 
-    /// Blocks until the thread has run, or handed to its executor, all that is due by now. Returns at
+    /// Blocks until the thread has run, or handed to its executor, all jobs that are due by now. Returns at
     /// once after a shutdown.
     ///
-    /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
-    /// there may be something due at all times, and this never returns.
+    /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself, some job may always be
+    /// due, and the call may never return.
     ///
     /// # Errors
     ///
-    /// [`Reason::InsideJob`], as the job would wait for itself.
+    /// [`Reason::InsideJob`] within a job of this timer, which would wait for itself.
     ///
     /// ```
     /// use std::time::Duration;
@@ -280,21 +276,21 @@ impl Timer {
     /// Ends the timer, waits until its thread has ended, and returns the jobs that have not
     /// started, in order of their deadlines. O(n log n) in those.
     ///
-    /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
-    /// more does. Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
+    /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] no further job does.
+    /// Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
     /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
     /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run
     /// is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
-    /// returns nothing.
+    /// returns no jobs.
     ///
-    /// The call blocks, also for a job that is running on the thread. A task makes it on another thread:
+    /// The call blocks, even while a job runs on the thread. From a task, make it on another thread:
     /// [a recipe](crate::guide::drivers#shutting-down-from-a-task).
     ///
     /// # Errors
     ///
     /// [`Reason::InsideJob`] when it is called from within a job of this timer, which cannot wait for its
     /// own end; the timer goes on. Dropping the last `Timer` within a job is fine: the thread
-    /// ends after it.
+    /// ends after that job.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A timer before it is started.
+//! The configuration of a timer before it is started.
 
 use std::any::Any;
 use std::fmt;
@@ -28,10 +28,10 @@ const SHARDS: usize = 16;
 /// The most shards that can be asked for.
 const MOST_SHARDS: usize = 1024;
 
-/// How late a run is reported to be late, beyond the slack, by default.
+/// The lateness from which a run is reported as late, beyond the slack, by default.
 const LATE_AFTER: Duration = Duration::from_millis(100);
 
-/// Configures a [`Timer`] and starts it. Every method is O(1), and the last starts a thread.
+/// Configures a [`Timer`] and starts it. Every method is O(1), and [`start`](Builder::start) starts a thread.
 ///
 /// ```
 /// use std::time::Duration;
@@ -178,11 +178,11 @@ impl Builder {
     /// default zero.
     ///
     /// The thread sleeps until the roundest time from the next deadline to the slack after it, as [`align`] finds it. Then
-    /// it runs all jobs that are due, in order of their deadlines. So jobs that lie close to each other run at one wake-up.
-    /// With jobs that are closer than the slack, the thread wakes up once or twice in each slack.
+    /// it runs all jobs that are due, in order of their deadlines. So jobs with deadlines close to each other run at
+    /// one wake-up. If deadlines are closer than the slack, the thread wakes up once or twice in each slack.
     ///
     /// No job runs before its deadline. The thread wakes up for a job at the latest when the slack after its deadline ends;
-    /// the system's sleep and the jobs before may add to that. Whenever the thread is awake it runs all jobs that are
+    /// the system's sleep and earlier jobs may add to that. Whenever the thread is awake it runs all jobs that are
     /// due, also for [`settle`](Timer::settle) and a [`Drain`](super::Shutdown::Drain).
     ///
     /// Deadlines stay as they are. A periodic job keeps its rate, and the lateness in
@@ -211,8 +211,8 @@ impl Builder {
     /// How much the thread does before it looks at the clock again: a number of jobs, or of moves of jobs
     /// within the wheel. At least 1; the default is 1,024.
     ///
-    /// That is also how many missed runs of periodic jobs are [caught up](super::Missed::CatchUp) before
-    /// other jobs come first. If it is less than 256, it is how much work callers may have to wait for.
+    /// It is also the number of missed runs of periodic jobs that are [caught up](super::Missed::CatchUp) before other
+    /// jobs come first. Below 256, it also bounds the work that callers may have to wait for.
     ///
     /// ```
     /// use timer_wheel::Timer;
@@ -226,13 +226,13 @@ impl Builder {
         self
     }
 
-    /// The number of shards, each with a lock of its own: a power of two up to 1,024. Any other number is
-    /// rounded up to one, and a number above 1,024 down to it. By default four for each core, at most 16.
+    /// The number of shards, each with a lock of its own: a power of two up to 1,024. Other numbers are rounded up, and
+    /// numbers above 1,024 become 1,024. By default four for each core, at most 16.
     ///
-    /// A thread keeps to one shard, and a key to the one of its hash; threads with different ones do not wait for each other. Among the jobs
-    /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
-    /// timer thread sees them when it looks; equal ones start in any order. With one shard the order is exact
-    /// for all jobs.
+    /// A thread keeps to one shard, and a key to the shard of its hash. Threads with different shards do not wait for
+    /// each other. The order is exact among the jobs of one shard, and so for all jobs if there is only one. Jobs of
+    /// different shards start in order of their deadlines, as the timer thread sees them when it looks; equal ones
+    /// start in any order.
     ///
     /// ```
     /// use timer_wheel::Timer;
@@ -245,12 +245,12 @@ impl Builder {
         self
     }
 
-    /// The most jobs that may wait. A call that would add one more gives an error, [`Reason::Full`], and hands
+    /// The most jobs that may wait. A call that would add one more fails with [`Reason::Full`], and hands
     /// the job back. By default there is no limit.
     ///
     /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
-    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. All threads then write one
-    /// count, also those with different [shards](Builder::shards).
+    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. With a limit, all threads write
+    /// one count, even those with different [shards](Builder::shards).
     ///
     /// [`Reason::Full`]: super::Reason::Full
     ///

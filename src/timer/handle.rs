@@ -1,4 +1,4 @@
-//! Jobs that are scheduled, to run once or every period, and their handles.
+//! Scheduling jobs, to run once or every period, and their handles.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -37,15 +37,15 @@ pub struct TimerHandle {
 }
 
 impl TimerHandle {
-    /// Cancels the job. Returns whether that prevented its run: `true` exactly if the job does not
-    /// run, because of this call. O(1), and it never waits for a job.
+    /// Cancels the job. Returns `true` exactly if the job does not run because of this call. O(1), and it never waits
+    /// for a job.
     ///
-    /// So the answer is `false` when the job has started, was cancelled before, or was dropped by an
+    /// It returns `false` if the job has started, was cancelled before, or was dropped by an
     /// executor. It may be called while the job is being fired, and from within jobs. A periodic job
-    /// can be cancelled at any time, also while it runs: `true` then says that it does not run
+    /// can be cancelled at any time, even while it runs: `true` then means that it does not run
     /// again.
     ///
-    /// The closure is dropped here, unless it is running.
+    /// The closure is dropped in this call, unless it is running.
     ///
     /// ```
     /// use std::time::Duration;
@@ -61,7 +61,7 @@ impl TimerHandle {
         self.take().is_some()
     }
 
-    /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
+    /// Cancels the job and returns its closure, to be dropped when the caller holds no lock.
     pub(super) fn take(&self) -> Option<Occupant> {
         // The thread need not look: a cancel makes no deadline earlier.
         self.shard.queue().cancel(self.key)
@@ -118,8 +118,8 @@ impl TimerHandle {
         self.shard.queue().wheel.contains(self.key)
     }
 
-    /// When the job is due, or was if it has been handed out or is a periodic one that runs; `None` when
-    /// it is not live, and for never. O(1).
+    /// When the job is due, or was due if it has been handed out or is a running periodic job. `None` if it is not live
+    /// or is never due. O(1).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -163,15 +163,15 @@ impl fmt::Debug for TimerHandle {
 impl Timer {
     /// Runs `job` once, `delay` from now. O(1), and one allocation.
     ///
-    /// Without a delay it runs as soon as the thread is free, not in this call. A delay
+    /// With a delay of zero it runs as soon as the thread is free, not in this call. A delay
     /// that is too long for the clock (584 years) means never. Dropping the handle does not cancel
     /// the job.
     ///
     /// # Errors
     ///
     /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back. A caller that does
-    /// not need the job writes `map_err(Reason::from)?`: the error is then [`Send`] and [`Sync`] whatever the job holds, as
-    /// `Box<dyn Error + Send + Sync>` and `anyhow` require.
+    /// not need the job writes `map_err(Reason::from)?`. The error is then [`Send`] and [`Sync`] whatever the job
+    /// holds, as `Box<dyn Error + Send + Sync>` and `anyhow` require.
     ///
     /// ```
     /// use std::error::Error;
@@ -223,10 +223,10 @@ impl Timer {
         self.schedule(deadline, Once(Some(job)), Once::into_closure)
     }
 
-    /// Runs `job` again and again at a fixed rate, until it is cancelled or the timer is shut down: due one `period`
-    /// from now, and at whole periods after that, however late a run was. O(1), and one allocation in all.
+    /// Runs `job` periodically at a fixed rate, until it is cancelled or the timer is shut down. Runs are due one
+    /// `period` from now, and at whole periods after that, however late a run was. O(1), and one allocation in all.
     ///
-    /// No run begins before the one before it has ended, on whatever executor; `missed` says what
+    /// On any executor, no run begins before the previous one has ended. `missed` says what
     /// happens to runs that were due meanwhile, or while the clock jumped. A run that panics does
     /// not end the series.
     ///
@@ -275,7 +275,7 @@ impl Timer {
         work: W,
         unwrap: impl FnOnce(W) -> F,
     ) -> Result<TimerHandle, Refused<F>> {
-        // Before the lock and not after it: what callers contend for then comes to a core once, not twice.
+        // Before the lock, not under it: the contended memory then moves to a core once, not twice.
         // Measured on two cores: 1.1 to 1.2 times as many schedules a second.
         let (work, shard) = (Box::new(work), Arc::clone(self.shards().own()));
         match shard.change(|queue| queue.admit(None, deadline, work, |work| Occupant::job(work, deadline))) {

@@ -10,7 +10,7 @@ use crate::clock::{nanoseconds, next_tick};
 
 /// Ticks at a fixed rate: from [`Timer::interval`] and [`Timer::interval_at`].
 ///
-/// The other ticks are due at whole periods after the first. A tick that comes late stands for those that were missed
+/// The other ticks are due at whole periods after the first. A late tick replaces the ticks that were missed
 /// meanwhile. With the feature `tokio` an interval is a `Stream`, which ends after an error other than
 /// [`Reason::Full`].
 ///
@@ -79,14 +79,15 @@ impl Interval {
         Self { sleep, period_ns: nanoseconds(period), has_failed: false }
     }
 
-    /// Waits for the next tick. A call whose future is dropped loses none. O(1) a poll.
+    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) a poll.
     ///
     /// # Errors
     ///
-    /// - [`Reason::Full`] when the timer has no place for it. No tick is lost: the next call tries again to wait for the
-    ///   same one, and gives a tick that is due by then. A loop that calls again at once does nothing else until there
+    /// - [`Reason::Full`] if the timer is full. No tick is lost: the next call waits for the same tick again, and
+    ///   returns it at once if it is due by then. A loop that calls again at once spins until there
     ///   is room.
-    /// - [`Reason::ShutDown`] and, for a period of zero, [`Reason::ZeroPeriod`]: so will each call from then on.
+    /// - [`Reason::ShutDown`] and, for a period of zero, [`Reason::ZeroPeriod`]: each later call returns the same
+    ///   error.
     ///
     /// ```
     /// use std::time::Duration;
@@ -107,7 +108,7 @@ impl Interval {
 
     /// Moves the next tick to one period from now, and the others to whole periods after that. O(1).
     ///
-    /// For a keep-alive that is due a period after the last message: see [`Sleep::reset`] for what it costs.
+    /// For a keep-alive that is due a period after the last message: see [`Sleep::reset`] for the cost.
     ///
     /// ```
     /// use std::time::Duration;

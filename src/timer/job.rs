@@ -7,8 +7,8 @@ use std::time::Instant;
 use super::shard::Shard;
 use crate::TimerKey;
 
-/// A job that has left the timer: an [`Executor`](super::Executor) got it because it is due, or
-/// [`Timer::shutdown`](super::Timer::shutdown) returned it because it is not.
+/// A job that has left the timer: an [`Executor`](super::Executor) got it because it was due, or
+/// [`Timer::shutdown`](super::Timer::shutdown) returned it because it had not started.
 ///
 /// Until it runs it can still be cancelled by its handle. Dropping it gives the run up, which is
 /// counted as [`abandoned`](super::TimerStats::abandoned).
@@ -31,7 +31,7 @@ pub struct Job {
     shard: Arc<Shard>,
     key: TimerKey,
     pub(super) deadline: u64,
-    /// Whether it was neither run nor given up.
+    /// Whether the job was neither run nor abandoned.
     is_open: bool,
 }
 
@@ -42,8 +42,7 @@ impl Job {
     }
 
     /// Runs the job on this thread, unless it was cancelled. A panic is caught, counted and
-    /// reported to the timer's hook. A periodic job then waits for its next run, if its timer
-    /// has not been shut down.
+    /// reported to the timer's hook. A periodic job then waits for its next run, unless its timer has been shut down.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -70,7 +69,7 @@ impl Job {
         }
     }
 
-    /// When it was due; `None` for never, or too far ahead for an [`Instant`]. O(1).
+    /// When the job was due; `None` if never, or too far ahead for an [`Instant`]. O(1).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -110,12 +109,12 @@ impl fmt::Debug for Job {
 
 /// Where the jobs of a [`Timer`](super::Timer) run.
 ///
-/// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it. Without one, and with [`Job::run`],
-/// jobs run on the timer thread, one after the other.
+/// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it. Without an executor, or with [`Job::run`]
+/// as the executor, jobs run on the timer thread, one after the other.
 ///
-/// It is called on the timer thread, so nothing else fires while it blocks; a pool with a
-/// bounded queue should refuse a job rather than wait. A panic of it is caught like one of a job. A job it drops is not
-/// run, and counted as abandoned.
+/// The executor is called on the timer thread, so no other job fires while it blocks: a pool with a bounded queue
+/// should refuse a job rather than wait. A panic of the executor is caught like that of a job. A job that it drops is
+/// not run, and is counted as abandoned.
 ///
 /// ```
 /// use std::sync::mpsc;

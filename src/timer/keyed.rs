@@ -18,18 +18,18 @@ use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
 ///
-/// At most one job a key is live: to set a key again replaces its job. A job's key is free again
+/// At most one job a key is live: setting a key again replaces its job. A job's key is free again
 /// as soon as the job starts. The methods take a lock on a hash map, which is never held while
 /// a job runs or its closure is dropped. There is a map for each [shard](super::Builder::shards) of the
 /// timer, and a key has its job in one of them, whichever thread sets it.
 ///
 /// Clones share the jobs; other users of the timer share its thread. Dropping the last
-/// clone cancels nothing, unless no other clone of the timer exists: the timer then ends and discards its jobs.
+/// clone cancels nothing, unless it holds the last clone of the timer, which then ends and discards its jobs.
 ///
-/// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles: 40
+/// Keys are hashed, compared and cloned under that lock. A caller that sets a key waits while the map doubles: 40
 /// ms with a million keys in it. A key that panics there may leave a job without a key, or a key that is counted
-/// but has no job, until it is set again or cleared. No job is lost by that. The map keeps room for the most keys
-/// there were, until [`clear`](KeyedTimer::clear) gives it back.
+/// but has no job, until it is set again or cleared. No job is lost by that. The map keeps room for the most keys that
+/// it had, until [`clear`](KeyedTimer::clear) gives it back.
 ///
 /// ```
 /// use std::time::Duration;
@@ -53,8 +53,8 @@ pub struct KeyedTimer<K> {
     maps: Arc<[Arc<KeyMap<K>>]>,
 }
 
-/// The jobs by key, on cache lines of their own. A job that has not started, and was not cancelled, is there,
-/// unless it is about to leave under the lock. One that has may still be there for a moment.
+/// The jobs by key, on cache lines of their own. A job that has not started and was not cancelled is in the map, unless
+/// it is about to leave under the lock. Any other job may still be in it for a moment.
 #[repr(align(128))]
 struct KeyMap<K>(Mutex<HashMap<K, TimerHandle>>);
 
@@ -116,7 +116,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Reschedules the job of a key to `delay` from now, or runs `job` then if the key has none. Returns whether the key
-    /// had a live job. O(1); to reschedule allocates nothing, and drops `job`.
+    /// had a live job. O(1). Rescheduling allocates nothing, and drops `job`.
     ///
     /// A job that was handed to an executor and has not started cannot be rescheduled any more. `job` replaces it, as with
     /// [`set_after`](KeyedTimer::set_after).
@@ -169,16 +169,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        // Without the box and the copy of the key that a new job needs.
+        // First without the box and the copy of the key that a new job needs.
         if self.of(&key, |handle| handle.reschedule(deadline)) == Some(true) {
             return Ok(true);
         }
-        // Again, as another thread may have set the key since.
+        // Again, because another thread may have set the key since.
         self.admit(key, deadline, job, |handle| handle.reschedule(deadline))
     }
 
-    /// Schedules a job in place of the one that the key has, unless `keeps` accepts that one. Returns whether there was a
-    /// live one.
+    /// Schedules a job in place of the key's job, unless `keeps` accepts that one. Returns whether there was a live
+    /// job.
     fn admit<F>(
         &self,
         key: K,
@@ -193,7 +193,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         let map = &self.maps[number];
         let registration = Some(Registration { map: Arc::clone(map), key: key.clone() });
         let (work, shard) = (Box::new(Keyed { registration, job: Once(Some(job)) }), &self.timer.shards().all[number]);
-        // Values of the user are dropped after the lock, also if a key panics.
+        // User values are dropped after the lock is released, even if a key panics.
         let (scheduled, _removed);
         let mut jobs = lock(&map.0);
         let old = jobs.get(&key);
@@ -276,7 +276,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, TimerHandle::is_live) == Some(true)
     }
 
-    /// When the job of a key is due; `None` when it has none, and for never. O(1).
+    /// When the job of a key is due; `None` if the key has none, or it is never due. O(1).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -295,7 +295,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, TimerHandle::clone)?.deadline()
     }
 
-    /// Calls `f` with the handle of a key's job, under the lock: it must not run code of the user.
+    /// Calls `f` with the handle of a key's job, under the lock: it must not run user code.
     fn of<Q: Eq + Hash + ?Sized, A>(&self, key: &Q, f: impl FnOnce(&TimerHandle) -> A) -> Option<A>
     where
         K: Borrow<Q>,
@@ -355,8 +355,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.len() == 0
     }
 
-    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) in the most keys
-    /// there were since the last call. The maps are locked one after the other, each until its jobs are cancelled: calls
+    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) for the most keys n since the last
+    /// call. The maps are locked one after the other, each until its jobs are cancelled. Calls
     /// and jobs of its keys wait for that.
     ///
     /// ```
@@ -380,7 +380,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         cancelled.len()
     }
 
-    /// Ends the timer, also for its other users, and returns the jobs that have not started, in order of
+    /// Ends the timer, even for its other users, and returns the jobs that have not started, in order of
     /// their deadlines. See [`Timer::shutdown`].
     ///
     /// # Errors
@@ -407,13 +407,13 @@ impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
         let give_up = || {
             let mut jobs = lock(&self.map.0);
-            // This job is not live any more; one that is has replaced it.
+            // This job is no longer live: a live one has replaced it.
             let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
             let removed = is_over.then(|| jobs.remove_entry(&self.key));
             drop(jobs);
             drop(removed);
         };
-        // A key that panics may be what unwinds here. If it panicked again, the process would abort.
+        // A panic of a key may be unwinding here. If the key panicked again, the process would abort.
         match thread::panicking() {
             true => swallow_panic(give_up),
             false => give_up(),
@@ -421,7 +421,7 @@ impl<K: Eq + Hash> Drop for Registration<K> {
     }
 }
 
-/// Work that gives its key up before it is done.
+/// Work that gives up its key before it runs.
 struct Keyed<K: Eq + Hash, F> {
     registration: Option<Registration<K>>,
     job: Once<F>,

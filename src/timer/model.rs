@@ -3,8 +3,8 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release --lib timer::model`
 //!
 //! After a lost wake-up all threads sleep, which `loom` reports as a deadlock. So each model ends by waiting for
-//! something. The reference counts are those of `std`, as a closure
-//! of unknown type cannot be put into an `Arc` of `loom`'s.
+//! something. The reference counts are those of `std`, because the `Arc` of `loom` cannot hold a closure of unknown
+//! type.
 
 mod awaiting;
 mod claims;
@@ -30,7 +30,7 @@ use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Threads are preempted at most so often in an interleaving, unless `LOOM_MAX_PREEMPTIONS` says how often.
+/// The most preemptions in an interleaving, unless `LOOM_MAX_PREEMPTIONS` sets another number.
 const PREEMPTIONS: usize = 4;
 
 /// Explores every interleaving.
@@ -48,7 +48,7 @@ fn model(f: impl Fn() + Send + Sync + 'static) {
     assert!(explored > 20, "only {explored} interleavings");
 }
 
-/// How often something has happened; counting decides nothing, so `loom` need not know.
+/// How often something has happened. No model depends on the order of counting, so `loom` need not know of it.
 #[derive(Clone, Default)]
 struct Count(Arc<StdAtomicUsize>);
 
@@ -167,7 +167,7 @@ fn built(configure: impl FnOnce(Builder) -> Builder) -> (Timer, ManualClock) {
     (builder.start().unwrap(), clock)
 }
 
-/// Does something with a copy of a timer or of a handle on another thread, which has the other shard if there are two.
+/// Calls `act` with a copy of a timer or of a handle on another thread, which has the other shard if there are two.
 fn elsewhere<C: Clone + Send + 'static, T: Send + 'static>(
     what: &C,
     act: impl FnOnce(C) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What all clones of a timer share: the shards, and the thread, which ends with the last of them.
+//! The state that all clones of a timer share: the shards, and the thread, which ends with the last clone.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Drop for Owner {
             return;
         };
         self.shards.end(Shutdown::Discard);
-        // Inside a job, that would wait for its own end. The thread ends by itself.
+        // Inside a job, a join would wait for its own end. The thread ends by itself.
         if !self.shards.shared.is_inside_job() {
             drop(thread.join());
         }
@@ -62,7 +62,7 @@ impl Shards {
 
     /// The shard of the calling thread, which keeps it.
     pub(super) fn own(&self) -> &Arc<Shard> {
-        // The remainder, as there are a power of two.
+        // The remainder, because the number of shards is a power of two.
         &self.all[thread_number() & (self.all.len() - 1)]
     }
 

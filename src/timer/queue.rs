@@ -1,4 +1,4 @@
-//! The live jobs of one shard of a timer with their work, and the tasks that sleep: what the lock of the shard guards.
+//! The data under the lock of one shard: its live jobs with their work, and the tasks that sleep.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -11,7 +11,7 @@ use crate::{Budget, TimerKey, Wheel};
 /// Invariants:
 ///
 /// - a job is in the wheel exactly as long as it can be cancelled;
-/// - one that waits is in the wheel at the time it is to run, any other at [`NEVER`];
+/// - a waiting job is in the wheel at the time of its run, any other job at [`NEVER`];
 /// - each occupant in the wheel has a place, if there is a limit.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -23,19 +23,19 @@ pub(super) struct Queue {
     pub(super) scheduled: u64,
     pub(super) rescheduled: u64,
     pub(super) cancelled: u64,
-    /// How to shut down. No job is admitted any more.
+    /// How to shut down. Once it is set, no job is admitted.
     pub(super) ending: Option<Shutdown>,
-    /// How many threads have had to wait for the lock and have got it.
+    /// The number of threads that had to wait for the lock and have got it.
     pub(super) served: u64,
-    /// The timer thread waits until that is the count, or does not wait.
+    /// The value of `served` that the timer thread waits for, if it waits.
     pub(super) served_by: u64,
 }
 
 /// The number of free places: how many more jobs and sleeps a timer with a limit may hold, in all its shards.
 ///
-/// Invariant: this many and the occupants in all wheels together are never more than the limit. So a place is taken
-/// before an occupant comes into a wheel, and freed after it has left. An occupant that replaces another has the place of
-/// that one.
+/// Invariant: free places and the occupants of all wheels together are never more than the limit. So a place is taken
+/// before an occupant comes into a wheel, and freed after it has left. An occupant that replaces another takes over its
+/// place.
 pub(super) struct Places(AtomicUsize);
 
 impl Places {
@@ -43,7 +43,7 @@ impl Places {
         Self(AtomicUsize::new(limit))
     }
 
-    /// Takes a place; `false` if there is none. The caller that gets the place of an occupant sees that the occupant has
+    /// Takes a place. Returns `false` if there is none. The caller that takes a freed place sees that its occupant has
     /// left.
     fn take(&self) -> bool {
         self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
@@ -89,8 +89,8 @@ pub(super) struct Planned {
 impl Queue {
     /// Admits a value, which becomes an occupant that waits for its deadline, or hands it back.
     ///
-    /// If the occupant of `old` is live, the new one replaces it and has its place, which is never free in between:
-    /// another shard might take it.
+    /// If the occupant of `old` is live, the new one replaces it and takes over its place. The place is never free in
+    /// between, else another shard might take it.
     #[inline]
     pub(super) fn admit<T>(
         &mut self,
@@ -130,7 +130,7 @@ impl Queue {
         cancelled
     }
 
-    /// Gives a waiting job a new deadline; `false` to any other.
+    /// Gives a waiting job a new deadline. Returns `false` for any other job.
     pub(super) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
         match self.wheel.get_mut(key) {
             Some(Occupant::Waiting(job)) if self.ending.is_none() => job.deadline = deadline,
@@ -156,8 +156,8 @@ impl Queue {
         }
     }
 
-    /// Moves the deadline of a task that sleeps, and shares it with the timer thread; `false` once the task has been woken,
-    /// or is about to be because the timer ends.
+    /// Moves the deadline of a task that sleeps, and shares it with the timer thread. Returns `false` once the task has
+    /// been woken, or is about to be because the timer ends.
     pub(super) fn reset(&mut self, key: TimerKey, deadline: u64, shared: &SharedDeadline) -> bool {
         let is_ending = self.ending.is_some();
         let Some(sleeper) = self.sleeper(key).filter(|_| !is_ending) else {
@@ -188,7 +188,7 @@ impl Queue {
                 Occupant::Sleep(_) => false,
             };
             if !take(key, time, occupant) {
-                // It was paid for as one that fires.
+                // A refund: the peek charged it as a timer that fires.
                 (budget.work, budget.fires) = (budget.work + 1, budget.fires + 1);
                 return;
             }
@@ -204,7 +204,7 @@ impl Queue {
             };
             match stays_until {
                 Some(time) => due.rearm(time),
-                // Its work or waker has been taken, so no value of the user is dropped here.
+                // Its work or waker has been taken, so no user value is dropped here.
                 None => {
                     drop(due.remove());
                     _ = self.places.as_ref().map(|places| places.free());
@@ -221,7 +221,7 @@ impl Queue {
 
 /// For the thread or executor that runs a job.
 impl Queue {
-    /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
+    /// Takes the work of a job, to run or abandon it; `None` if it was cancelled.
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
         let work = self.job(key)?.work.take()?;
         if work.period().is_none() {
@@ -231,8 +231,8 @@ impl Queue {
         Some(work)
     }
 
-    /// Schedules the next run of a periodic job that was started, from `earliest` on. Otherwise the job ends here, and the
-    /// caller must drop the rest of it without a lock.
+    /// Schedules the next run of a periodic job that was started, from `earliest` on. Any other job ends here, and the
+    /// caller must drop the returned work without a lock.
     pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64, earliest: u64) -> Option<AnyWork> {
         let (period, occupant) = (work.period(), self.wheel.get_mut(key));
         let (Some(period), Some(occupant @ &mut Occupant::Taken(Planned { deadline, .. })), None) =
@@ -250,16 +250,16 @@ impl Queue {
 
 /// The waker of a task that sleeps.
 ///
-/// Invariant: the deadline, if there is one, is not before the time at which the wheel has the sleeper.
+/// Invariant: the deadline, if there is one, is not before the sleeper's time in the wheel.
 pub(super) struct Sleeper {
     /// `None` once it has been taken.
     pub(super) waker: Option<Waker>,
-    /// `None` as long as the sleep has not been reset while it waited.
+    /// `None` until the sleep is reset while it waits.
     pub(super) deadline: Option<SharedDeadline>,
 }
 
 impl Sleeper {
-    /// Takes the waker at `time`, when the wheel has the sleeper, unless the sleep was postponed.
+    /// Takes the waker at `time`, the sleeper's time in the wheel, unless the sleep was postponed.
     pub(super) fn fire(&mut self, time: u64) -> Option<Waker> {
         let is_due = self.deadline.as_ref().is_none_or(|deadline| deadline.replace(time, NEVER));
         is_due.then(|| self.waker.take())?
@@ -281,15 +281,15 @@ impl Sleeper {
 /// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired; no sleep is due at [`NEVER`].
 ///
 /// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The wheel keeps
-/// the sleep at the old time. When that time comes, the timer thread tries to swap that time here for [`NEVER`]. If it succeeds,
-/// the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that it finds. A reset
-/// swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Of thread and reset only one can
-/// succeed. No other memory depends on the deadline, so the order is relaxed.
+/// the sleep at the old time. When that time comes, the timer thread tries to swap it here for [`NEVER`]. If it
+/// succeeds, the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that
+/// it finds. A reset swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Only one of
+/// the two can succeed. No other memory depends on the deadline, so the order is relaxed.
 ///
 /// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
 ///
-/// The atomic is made by the first reset of a sleep that waits. A sleep is usually dropped without a reset, and in a field of
-/// the sleep itself the thread could not read it without `unsafe`.
+/// The first reset of a waiting sleep allocates the atomic, because most sleeps are dropped without a reset. In a field
+/// of the sleep itself, the thread could not read it without `unsafe`.
 #[derive(Clone, Default)]
 pub(super) struct SharedDeadline(Arc<AtomicU64>);
 
@@ -299,7 +299,7 @@ impl SharedDeadline {
         self.0.store(deadline, Ordering::Relaxed);
     }
 
-    /// Replaces the deadline `old` by one that is not before it; `false` if it was replaced already.
+    /// Replaces the deadline `old` by one that is not before it. Returns `false` if it was replaced already.
     pub(super) fn replace(&self, old: u64, new: u64) -> bool {
         self.0.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
@@ -329,11 +329,11 @@ impl SharedDeadline {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missed {
-    /// The late run stands for them: the next one is at the next whole period after it has ended.
+    /// Missed runs are skipped. After a late run has ended, the next one is at the next whole period.
     Skip,
-    /// Each is run late, one after the other, and other jobs do not wait long for them.
+    /// Missed runs run late, one after the other, and other jobs do not wait long for them.
     ///
-    /// A missed run takes its place among other jobs by the time at which it was due. But once the
+    /// A missed run is ordered among other jobs by the time at which it was due. But once the
     /// timer has used up a [budget](super::Builder::budget) and more jobs are due,
     /// missed runs go behind all jobs that were due by then. So another job waits for at most that
     /// budget, and for one run of each job that is behind.
@@ -362,7 +362,7 @@ pub(super) trait Work: Send + 'static {
     /// Runs the closure. It may be called again only if there is a period.
     fn run(&mut self);
 
-    /// Only of a periodic job.
+    /// The period of a periodic job.
     fn period(&self) -> Option<Period> {
         None
     }
@@ -371,7 +371,7 @@ pub(super) trait Work: Send + 'static {
 /// The work of a job, behind a trait object.
 pub(super) type AnyWork = Box<dyn Work>;
 
-/// Work that is done once; `None` when it has been.
+/// Work that runs once; `None` once it has run.
 pub(super) struct Once<F>(pub(super) Option<F>);
 
 impl<F> Once<F> {
@@ -389,7 +389,7 @@ impl<F: FnOnce() + Send + 'static> Work for Once<F> {
     }
 }
 
-/// Work that is done every period.
+/// Work that runs every period.
 pub(super) struct Repeat<F> {
     pub(super) period: Period,
     pub(super) closure: F,

@@ -1,9 +1,9 @@
-//! Why a timer does not take a job, and how it ends.
+//! Why a timer refuses a job, and how it is shut down.
 
 use std::error::Error;
 use std::fmt;
 
-/// The timer did not take a job. It hands the job back.
+/// The error of a timer that did not take a job. It hands the job back.
 ///
 /// It is `Sync` only if the job is. `map_err(Reason::from)?` passes on the [`Reason`] and drops the job.
 ///
@@ -28,7 +28,7 @@ pub struct Refused<F> {
     pub job: F,
 }
 
-/// Why a timer did not take a job, a future has not waited, or a call did not wait.
+/// Why a timer did not take a job, or why a future or a call did not wait.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,9 +44,9 @@ pub struct Refused<F> {
 pub enum Reason {
     /// The timer has been shut down.
     ShutDown,
-    /// A periodic job needs a period.
+    /// The period of a job or an interval is zero.
     ZeroPeriod,
-    /// As many jobs wait as [`Builder::limit`](super::Builder::limit) allows.
+    /// The timer holds as many jobs as [`Builder::limit`](super::Builder::limit) allows.
     Full,
     /// A job, or the panic hook, called [`Timer::settle`](super::Timer::settle) or
     /// [`Timer::shutdown`](super::Timer::shutdown) on the timer that runs it. It would wait for itself.
@@ -91,7 +91,7 @@ impl<F> fmt::Debug for Refused<F> {
 
 impl<F> Error for Refused<F> {}
 
-/// Drops the job. `?` then passes on why it was not taken, whatever the job holds.
+/// Drops the job and keeps the reason, so that `?` works whatever the job holds.
 impl<F> From<Refused<F>> for Reason {
     fn from(refused: Refused<F>) -> Self {
         refused.reason

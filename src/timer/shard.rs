@@ -9,7 +9,7 @@ use crate::clock::NEVER;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, try_lock, wait};
 
-/// A queue, its lock, and when the timer thread is to look at it. No value of the user runs or is
+/// A queue, its lock, and when the timer thread is to look at it. No user code runs and no user value is
 /// dropped under the lock: no clock, no job, no hook, no waker.
 ///
 /// It lies on cache lines of its own, so that threads with different shards do not slow each other.
@@ -18,14 +18,14 @@ pub(super) struct Shard {
     queue: Mutex<Queue>,
     /// Threads that have found the lock taken and have not got it yet.
     pub(super) waiting: AtomicUsize,
-    /// The threads that the timer thread waits for have had the lock.
+    /// Signals that the threads that the timer thread waits for have had the lock.
     served: Condvar,
     /// The thread looks at the queue at this time or before. Written under the lock, read without.
     ///
     /// Invariant: whenever the lock is free, no deadline in the wheel needs the thread sooner.
     ///
-    /// A cancel leaves it, although the wheel may then ask for some work earlier than it did: callers that schedule and cancel one job after the other do not wake the thread
-    /// for each of them.
+    /// A cancel does not lower it, although the wheel may then have upkeep to do earlier. So callers that schedule and
+    /// cancel in a loop do not wake the thread each time.
     wake: AtomicU64,
     pub(super) shared: Arc<Shared>,
 }
@@ -55,14 +55,14 @@ impl Shard {
         queue
     }
 
-    /// For the timer thread between two pieces of its work: lets the threads in that wait for the lock by now.
+    /// For the timer thread between two pieces of its work: first lets in the threads that already wait for the lock.
     ///
     /// The lock is not fair. The thread unlocks it and locks it again within nanoseconds, and a caller that is being woken
-    /// would lose it again and again.
+    /// would lose the race again and again.
     pub(super) fn queue_after_others(&self) -> MutexGuard<'_, Queue> {
         let mut queue = self.queue();
-        // Each of these threads gets the lock while this one waits, and counts itself. Callers that come later may be among
-        // the first, but the thread does not wait for more.
+        // Each of these threads gets the lock while this one waits, and counts itself. Later callers may get the lock
+        // before them, but the thread waits for no larger number.
         queue.served_by = queue.served + self.waiting.load(Ordering::Relaxed) as u64;
         while queue.served < queue.served_by {
             queue = wait(&self.served, queue);
@@ -132,7 +132,7 @@ mod tests {
         Shard::new(Arc::new(shared), None)
     }
 
-    /// Counts pieces, not time: after the one in which it came a caller waits for none.
+    /// Counts pieces, not time: a caller waits at most for the piece in progress.
     #[test]
     fn callers_that_wait_are_let_in_before_the_next_piece() {
         const CALLERS: usize = 3;

@@ -27,7 +27,7 @@ pub(super) const ENDED: u64 = u64::MAX;
 pub(super) type PanicHook = Box<dyn Fn(&(dyn Any + Send)) + Send + Sync>;
 
 thread_local! {
-    /// The timers whose jobs this thread is running, by their addresses, one within the other.
+    /// The timers whose jobs this thread is running, by their addresses, the innermost last.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro has no such form")]
     static RUNNING: RefCell<Vec<usize>> = RefCell::new(Vec::new());
 }
@@ -35,7 +35,7 @@ thread_local! {
 /// Callers only read it, except for `times` when they wake the thread.
 pub(super) struct Shared {
     pub(super) clock: Box<dyn Clock>,
-    /// Set by the timer thread itself, before all else.
+    /// Set by the timer thread itself, before anything else.
     pub(super) thread: OnceLock<Thread>,
     panic_hook: PanicHook,
     late_after_ns: u64,
@@ -74,11 +74,11 @@ pub(super) struct Runs {
 /// Requests to the timer thread.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// The calls that wait, or have waited, for the thread to settle, by number.
+    /// The number of calls so far that wait, or have waited, for the thread to settle.
     pub(super) asked: u64,
-    /// The last of those that need not wait any longer: [`ENDED`] once the thread has ended.
+    /// The number of these calls that need not wait any longer: [`ENDED`] once the thread has ended.
     pub(super) answered: u64,
-    /// How to shut down. All shards are closed by then.
+    /// How to shut down. It is set after all shards have been closed.
     pub(super) ending: Option<Shutdown>,
 }
 
@@ -100,7 +100,7 @@ impl Shared {
 
 /// Time.
 impl Shared {
-    /// The time, which never runs backwards from what the timer thread has acted upon.
+    /// The time, but never before a time that the timer thread has acted upon.
     pub(super) fn now(&self) -> u64 {
         let floor = self.times.floor.load(Ordering::Relaxed);
         self.clock.now().min(LATEST).max(floor)
@@ -128,9 +128,9 @@ impl Shared {
 
 /// The sleep of the timer thread.
 ///
-/// A caller writes when its shard is to be looked at, and then changes the alarm. The thread changes the alarm,
-/// and then reads the shards. Of two changes the second sees what was written before the first. So either the
-/// thread sees the new time, or the caller sees the alarm and wakes the thread.
+/// A caller writes the time at which its shard is to be looked at, and then changes the alarm. The thread changes the
+/// alarm, and then reads the shards' times. Of two changes of the alarm, the second sees what was written before the
+/// first. So either the thread sees the new time, or the caller sees the alarm and wakes the thread.
 impl Shared {
     /// Wakes the thread if it would sleep beyond the new time of a shard and the slack.
     pub(super) fn wake_before(&self, wake: u64) {
@@ -159,7 +159,7 @@ impl Shared {
         self.thread.get().map(Thread::unpark);
     }
 
-    /// The time until the thread wakes up by itself, if it sleeps and does.
+    /// The time until the thread wakes up by itself; `None` if it is awake or waits for a call.
     pub(super) fn expiration_delay(&self) -> Option<Duration> {
         let alarm = self.times.alarm.load(Ordering::Relaxed);
         let time = Some(alarm).filter(|alarm| ![AWAKE, NEVER].contains(alarm))?;

@@ -13,14 +13,14 @@ use super::{Reason, Timer};
 
 /// A future that is ready at a deadline: from [`Timer::sleep`] and [`Timer::sleep_until`].
 ///
-/// It runs on any executor: the timer thread calls the waker of its task. It takes a place in the timer at
-/// its first poll, where it counts as a job, without an allocation. A poll with another waker replaces that
-/// one. Dropping it gives the place back. Each of these is O(1). [`reset`](Sleep::reset) moves the deadline.
+/// It runs on any executor: the timer thread calls the waker of its task. At its first poll it takes a place in the
+/// timer without an allocation, and counts as a job. A poll with another waker replaces the old one. Dropping the sleep
+/// gives the place back. Each of these is O(1). [`reset`](Sleep::reset) moves the deadline.
 ///
 /// A sleep that is due when it is first polled is ready at once. It does not yield to other tasks, so a loop around
-/// `timer.sleep(Duration::ZERO)` yields by itself.
+/// `timer.sleep(Duration::ZERO)` must yield by other means.
 ///
-/// It does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
+/// A sleep does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
 /// [`Reason::ShutDown`], unless the sleep was due. With a [limit](super::Builder::limit) it may be
 /// [`Reason::Full`]. Polled again, it gives its result again.
 ///
@@ -85,9 +85,8 @@ impl Sleep {
     /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
     /// connection, with each message. O(1).
     ///
-    /// It is not ready before the `instant` of the last `reset` that has returned. If the deadline has passed, or the sleep
-    /// has given its result, then it starts anew, and has to be polled again to wake its task. So does one whose result was
-    /// an error.
+    /// The sleep is not ready before the `instant` of the last `reset` that has returned. If the deadline had passed,
+    /// or the sleep had given its result, even an error, it starts anew. It must then be polled again to wake its task.
     ///
     /// A reset to a later time takes no lock and does not allocate, except the first one of a sleep that waits, which
     /// does both. A reset to an earlier time takes the lock that a poll takes. Neither is counted in
@@ -114,7 +113,7 @@ impl Sleep {
         self.wait.reset(self.wait.shard.shared.clock.deadline_at(instant));
     }
 
-    /// The time for which it waits, or `None` for never, or too far ahead for an [`Instant`]. O(1).
+    /// The deadline, or `None` if it is never, or too far ahead for an [`Instant`]. O(1).
     ///
     /// ```
     /// use std::time::{Duration, Instant};

@@ -8,14 +8,14 @@ use hdrhistogram::Histogram;
 /// The longest lateness that is recorded: a day, in nanoseconds.
 const LONGEST: u64 = 86_400_000_000_000;
 
-/// Lateness is recorded to a hundredth of itself.
+/// Lateness is recorded with a precision of 1 %.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Counts of a timer's work since its start, from [`Timer::stats`](super::Timer::stats).
 ///
 /// Each count is exact. While other threads use the timer, two counts may be of different moments. A task that sleeps,
-/// and one in a timeout that was pending, is counted as a job. Of all that runs once `scheduled` is `fired` plus
-/// `cancelled` plus `abandoned` plus `len` while none of it runs or is woken, also once `shutdown` has returned.
+/// or is in a timeout that was pending, is counted as a job. Without periodic jobs, `scheduled` is `fired + cancelled +
+/// abandoned + len` while no job runs and no task is being woken, and after `shutdown` has returned.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,8 +52,7 @@ pub struct TimerStats {
     /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown, or the shutdown
     /// ended a sleep.
     pub abandoned: u64,
-    /// Runs that began later after their deadline than
-    /// [`Builder::late_after`](super::Builder::late_after).
+    /// Runs that began more than [`Builder::late_after`](super::Builder::late_after) after their deadline.
     pub late: u64,
     /// How often the timer thread woke up: for jobs, for callers that need an earlier time, and to open or move a bucket
     /// ahead of time.
@@ -62,10 +61,10 @@ pub struct TimerStats {
 }
 
 impl TimerStats {
-    /// How late after its deadline a run began, at most, of this part of the runs: `0.99` for the 99th percentile, and 1
-    /// for all of them. A part below 0 is taken for 0, and one above 1 for 1. Zero without any run.
+    /// An upper bound of how late this part of the runs began: `0.99` for the 99th percentile, and 1 for all of them.
+    /// `part` is clamped to 0 to 1. Zero if there was no run.
     ///
-    /// Exact to one part in a hundred, up to a day. One pass over some thousands of counts, whatever the number of runs.
+    /// Exact to 1 %, up to a day. One pass over some thousands of counts, whatever the number of runs.
     ///
     /// ```
     /// use std::time::Duration;

@@ -16,12 +16,13 @@ use super::{Reason, Timer};
 use crate::clock::{NEVER, after};
 
 pin_project! {
-    /// Another future, or an error if that takes too long: from [`Timer::timeout`] and [`Timer::timeout_at`].
+    /// Waits for another future, with an error if that takes too long: from [`Timer::timeout`] and
+    /// [`Timer::timeout_at`].
     ///
     /// The other future is polled first. The clock is read and the timer is locked only when that future is
-    /// pending for the first time. A timeout around a future that is ready costs no lock and no count of
-    /// references. Therefore it borrows the timer; a task that is spawned needs an [`OwnedTimeout`]. A `Timeout` that is ready has no place in the timer any more, and dropping one gives its place
-    /// back. A poll costs O(1) more than that of the other future, and does not allocate.
+    /// pending for the first time. So a timeout around a ready future costs no lock and no reference count. For that it
+    /// borrows the timer; a spawned task needs an [`OwnedTimeout`]. A `Timeout` gives its place in the timer back when
+    /// it is ready or dropped. A poll costs O(1) more than that of the other future, and does not allocate.
     ///
     /// ```
     /// use std::future::ready;
@@ -47,7 +48,7 @@ pin_project! {
 pin_project! {
     /// A [`Timeout`] that owns what it needs, and so can be spawned or stored: from [`Timer::timeout_owned`].
     ///
-    /// Like a [`Sleep`](super::Sleep) it does not keep the timer running, and costs a count of references more than a
+    /// Like a [`Sleep`](super::Sleep) it does not keep the timer running, and it costs one reference count more than a
     /// `Timeout`.
     ///
     /// ```
@@ -80,7 +81,7 @@ enum Limit {
     At(Instant),
 }
 
-/// Why a [`Timeout`] has no result of the future within it.
+/// Why a [`Timeout`] did not return the result of its future.
 ///
 /// ```
 /// use std::future::pending;
@@ -123,7 +124,7 @@ impl Timer {
         Timeout { future, timer: self, limit: Limit::After(delay), wait: None }
     }
 
-    /// Waits for `future` until `instant`: one deadline for several steps, say. O(1), without a lock.
+    /// Waits for `future` until `instant`, for example one deadline for several steps. O(1), without a lock.
     ///
     /// The other future is polled first, so one that is ready is no error, however late it is. See [`Timeout`].
     ///
@@ -146,7 +147,8 @@ impl Timer {
         Timeout { future, timer: self, limit: Limit::At(instant), wait: None }
     }
 
-    /// As [`timeout`](Timer::timeout), for a task that is spawned: what it returns borrows nothing. O(1), without a lock.
+    /// Like [`timeout`](Timer::timeout), for a task that is spawned: the returned future borrows nothing. O(1), without
+    /// a lock.
     pub fn timeout_owned<F: Future>(&self, delay: Duration, future: F) -> OwnedTimeout<F> {
         OwnedTimeout { future, delay, wait: Wait::new(Arc::clone(self.shards().own()), NEVER) }
     }

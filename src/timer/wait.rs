@@ -18,7 +18,7 @@ pub(super) struct Wait<S: Deref<Target = Shard>> {
     pub(super) shard: S,
     pub(super) deadline: u64,
     stage: Stage,
-    /// There is one once the wait was reset while it was armed.
+    /// `Some` once the wait has been reset while it was armed.
     shared: Option<SharedDeadline>,
 }
 
@@ -44,7 +44,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         }
     }
 
-    /// As `poll`, for a wait whose delay counts from its first poll.
+    /// Like `poll`, for a wait whose delay counts from its first poll.
     pub(super) fn poll_within(&mut self, delay: Duration, waker: &Waker) -> Poll<Result<(), Reason>> {
         let Stage::New = self.stage else {
             return self.poll(waker);
@@ -111,7 +111,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         }
     }
 
-    /// Moves the deadline: in the wait's place in the timer if it still has one, otherwise the wait starts anew.
+    /// Moves the deadline. The wait keeps its place in the timer if it still has one; otherwise it starts anew.
     pub(super) fn reset(&mut self, deadline: u64) {
         let old = mem::replace(&mut self.deadline, deadline);
         let is_armed = match (self.stage, &self.shared) {

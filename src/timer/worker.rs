@@ -13,7 +13,7 @@ use crate::clock::NEVER;
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
 
-/// Where jobs run: on the timer thread, unless there is one.
+/// Where jobs run; `None` means on the timer thread.
 pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
 
 /// The most work that is done under a lock at a time.
@@ -23,7 +23,7 @@ const PIECE: usize = 256;
 enum Task {
     Run(AnyWork),
     Wake(Waker),
-    /// It is the executor's.
+    /// Hand the job to the executor.
     HandOver,
 }
 
@@ -33,17 +33,17 @@ enum Task {
 pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<Job> {
     let shared = Arc::clone(&shards.shared);
     let _end = End(&shards);
-    // There is only one.
+    // Set for the first time: there is only one timer thread.
     let _ = shared.thread.set(thread::current());
     trace::started();
     let heads = shards.all.iter().map(|shard| (NEVER, shard)).collect();
     let mut worker = Worker { shards: &shards, shared: &shared, executor, budget, heads };
     if cfg!(all(loom, test)) {
-        worker.work(); // Loom tells by a panic what it has found.
+        worker.work(); // Loom reports by a panic, which must not be caught.
     } else {
-        shared.guard(|| worker.work()); // A panic is the clock's, as those of jobs are caught within.
+        shared.guard(|| worker.work()); // Only the clock can panic here: panics of jobs are caught inside.
     }
-    // Only after a panic of the clock are the shards still open: without the time there is nothing to run.
+    // The shards are still open only after a panic of the clock. Without the time, no job can run.
     shards.end(Shutdown::Discard);
     shared.set_alarm(AWAKE);
     let unrun = worker.take_back();
@@ -57,8 +57,8 @@ struct Worker<'a> {
     shared: &'a Shared,
     executor: AnyExecutor,
     budget: usize,
-    /// All shards, the one that was served last at the end. No job that waited in a shard when it was last
-    /// looked at is due before its time: 0 if it is to be looked at, [`NEVER`] if nothing is due.
+    /// All shards, the one that was served last at the end, each with a time. No job that the last look saw in the
+    /// shard is due before that time. It is 0 if the shard must be looked at, and [`NEVER`] if nothing is due.
     heads: Vec<(u64, &'a Arc<Shard>)>,
 }
 
@@ -108,19 +108,19 @@ impl Worker<'_> {
         is_due
     }
 
-    /// Notes which shards are due to be looked at: whether any is.
+    /// Marks the shards that must be looked at. Returns whether there is one.
     fn look(&mut self, now: u64) -> bool {
         self.heads.iter_mut().for_each(|(time, shard)| *time = if shard.wake() <= now { 0 } else { NEVER });
         self.heads.iter().any(|(time, _)| *time == 0)
     }
 
-    /// The place of the shard whose job comes first, of equal ones the one that has waited longest, and until
-    /// when its jobs come before all others.
+    /// The position of the shard whose job comes first, and the time until which its jobs come before all others. Among
+    /// equals, the shard that has waited longest comes first.
     fn first(&self) -> (usize, u64) {
         let times = || self.heads.iter().map(|(time, _)| *time);
         let first = times().enumerate().min_by_key(|(_, time)| *time);
         let first = first.map_or(0, |(place, _)| place);
-        // Jobs of the shards before it are later, because of equal ones the first was taken.
+        // Shards before it have later jobs, because the first of equals was taken.
         let before = times().take(first).map(|time| time - 1);
         let until = before.chain(times().skip(first + 1)).min();
         (first, until.unwrap_or(NEVER))
@@ -197,7 +197,7 @@ impl Worker<'_> {
         // From here to the park nothing may run that parks the thread and so uses up an unpark.
         match alarm {
             _ if !may_sleep => return self.shared.set_alarm(AWAKE),
-            NEVER => thread::park(), // No clock has to say when that is.
+            NEVER => thread::park(), // Without a deadline, no clock is needed.
             time => self.shared.clock.park_until(time),
         }
         self.shared.set_alarm(AWAKE);
@@ -209,7 +209,7 @@ impl Worker<'_> {
         let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
         for shard in self.shards.all.iter() {
             let mut left = shard.queue().wheel.len();
-            // Nothing can be scheduled or moved any more, so each occupant comes once among that many.
+            // Nothing can be scheduled or moved any more, so `left` hand-outs reach each occupant once.
             while left > 0 {
                 let mut queue = shard.queue_after_others();
                 left = left.min(queue.wheel.len());
@@ -236,7 +236,7 @@ impl Worker<'_> {
     }
 }
 
-/// Refuses and answers all callers when the thread ends, also by a panic.
+/// Refuses and answers all callers when the thread ends, even by a panic.
 struct End<'a>(&'a Shards);
 
 impl Drop for End<'_> {

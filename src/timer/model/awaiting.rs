@@ -1,4 +1,4 @@
-//! A task that sleeps is woken, however it meets the timer thread.
+//! A task that sleeps is woken, whatever the timer thread does meanwhile.
 
 use std::task::Poll;
 
@@ -60,7 +60,7 @@ fn sleep_during_a_shutdown_is_an_error_and_does_not_hang() {
     });
 }
 
-/// A sleep that waits for a second, and has been reset as often: a reset to a later time takes no lock, but for the first.
+/// A sleep that waits for a second and was reset `resets` times: only the first reset to a later time takes a lock.
 fn armed(timer: &Timer, clock: &ManualClock, resets: u32) -> Sleep {
     let mut sleep = timer.sleep(SECOND);
     assert!(poll(&mut sleep, &Bell::new()).is_pending());
@@ -68,13 +68,13 @@ fn armed(timer: &Timer, clock: &ManualClock, resets: u32) -> Sleep {
     sleep
 }
 
-/// The clock moves on by a second on another thread.
+/// Advances the clock by a second on another thread.
 fn ticking(clock: &ManualClock) -> thread::JoinHandle<()> {
     let clock = clock.clone();
     thread::spawn(move || clock.advance(SECOND))
 }
 
-/// Resets a sleep to a second later while the thread fires it, with and without a reset before, and does the rest.
+/// Resets a sleep to a second later while the thread fires it, with and without a reset before, and then calls `rest`.
 fn reset_while_it_fires(rest: fn(Timer, ManualClock, Sleep, thread::JoinHandle<()>)) {
     for resets in [0, 1] {
         model(move || {
@@ -125,7 +125,7 @@ fn sleep_dropped_after_a_reset_while_it_fires_leaves_nothing_behind() {
     });
 }
 
-/// It fires, is moved, or is ended by the shutdown: none of them is a hang, and none is an early end.
+/// The sleep fires, is moved, or is ended by the shutdown. It neither hangs nor ends early.
 #[test]
 fn sleep_reset_during_a_shutdown_is_an_error_and_does_not_hang() {
     for resets in [0, 1] {

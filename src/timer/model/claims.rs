@@ -136,7 +136,7 @@ fn run_of_a_pool_that_ends_while_its_series_is_cancelled_is_the_last() {
     });
 }
 
-/// Whichever comes first sets the job. The other keeps it.
+/// The first thread sets the job. The other keeps it.
 #[test]
 fn key_renewed_by_two_threads_is_set_by_one() {
     model(|| {

@@ -1,4 +1,4 @@
-//! One place for two shards, or two: never more jobs than places, and no place lost.
+//! One or two places for two shards: there are never more jobs than places, and no place is lost.
 //!
 //! The main thread has the first shard, another thread the second.
 
@@ -16,7 +16,7 @@ fn one_place() -> (Timer, ManualClock) {
     built(|builder| builder.shards(2).limit(1))
 }
 
-/// Schedules a job that is not due: whether there was a place for it, of one. If so it is the only job.
+/// Schedules a job that is not due. Returns whether it got the one place. If so it is the only job.
 fn schedule(timer: &Timer) -> bool {
     match timer.schedule_after(9 * SECOND, || ()) {
         Ok(_) => {
@@ -34,7 +34,7 @@ fn schedule_elsewhere(timer: &Timer) -> JoinHandle<bool> {
     elsewhere(timer, |timer| schedule(&timer))
 }
 
-/// At the end, when some jobs are left of those that were scheduled: there is a place only if there are none.
+/// Checks at the end that `left` jobs are left, and that the place is free only if there are none.
 fn assert_one_place(timer: &Timer, left: usize) {
     assert_eq!(timer.len(), left);
     assert_eq!(schedule(timer), left == 0);
@@ -66,7 +66,7 @@ fn place_of_a_job_that_is_cancelled_is_taken_once_by_the_other_shard() {
     });
 }
 
-/// One answers that it has cancelled the job, and frees the place.
+/// One of them returns that it has cancelled the job, and frees the place.
 #[test]
 fn place_of_a_job_that_two_threads_cancel_is_free_once() {
     model(|| {
@@ -81,7 +81,7 @@ fn place_of_a_job_that_two_threads_cancel_is_free_once() {
     });
 }
 
-/// Places that come back, or go, at the same time are all counted.
+/// Places that are freed or taken at the same time are all counted.
 #[test]
 fn places_that_two_shards_free_at_once_are_free() {
     model(|| {
@@ -124,7 +124,7 @@ fn place_of_a_job_that_fires_is_taken_once_by_the_other_shard() {
     });
 }
 
-/// Whoever takes the work or the occupant out of the wheel frees the place.
+/// The call that takes the work or the occupant out of the wheel frees the place.
 #[test]
 fn place_of_a_job_in_a_pool_that_is_run_while_it_is_cancelled_is_free_once() {
     model(|| {
@@ -154,7 +154,8 @@ fn place_of_a_series_that_is_cancelled_while_it_runs_is_free_once() {
     });
 }
 
-/// As a job that replaces that of its key, in the shard of this thread: a hash would choose another one each time.
+/// Like a job that replaces the job of its key, but in the shard of this thread: a hash would choose another shard each
+/// time.
 ///
 /// The other thread must not get the place in between.
 #[test]

@@ -103,7 +103,8 @@ fn settle_returns_once_what_is_due_in_both_shards_has_run() {
     });
 }
 
-/// The thread may sleep until the slack after the first deadline. It must still hear of a deadline before that.
+/// The thread may sleep until the end of the slack after the first deadline. It must still learn of an earlier
+/// deadline.
 #[test]
 fn jobs_with_slack_run_whichever_shard_has_the_first_deadline() {
     model(|| {

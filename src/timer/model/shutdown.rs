@@ -99,10 +99,10 @@ fn job_rescheduled_during_a_shutdown_runs_or_is_returned_once() {
     });
 }
 
-/// How many entries the thread takes back under a lock in the models below. There is one more of them.
+/// The number of entries that the thread takes back under one lock in the models below. Each model has one entry more.
 const PIECES: [usize; 2] = [2, 4];
 
-/// A timer that takes back so many at a time, and has as many jobs that are not due.
+/// A timer that takes back `piece` jobs at a time, and has as many jobs that are not due.
 fn with_a_piece_of_jobs(piece: usize, ran: &Count) -> (Timer, ManualClock) {
     let (timer, clock) = built(|builder| builder.shards(1).budget(piece));
     (0..piece).for_each(|_| _ = timer.schedule_after(SECOND, ran.job()).unwrap());
@@ -119,7 +119,7 @@ fn job_cancelled_between_two_pieces_of_a_shutdown_is_returned_or_cancelled() {
             let other = thread::spawn(move || handle.cancel());
             let unrun = timer.shutdown(Shutdown::Discard).unwrap();
             assert_eq!(ran.get(), 0);
-            // One that was returned can be cancelled all the same, and does not run then.
+            // A returned job can still be cancelled, and does not run then.
             let cancelled = usize::from(other.join().unwrap());
             unrun.into_iter().for_each(Job::run);
             assert_eq!((ran.get() + cancelled, timer.len()), (piece + 1, 0));
@@ -127,7 +127,7 @@ fn job_cancelled_between_two_pieces_of_a_shutdown_is_returned_or_cancelled() {
     }
 }
 
-/// A reset to a later time takes no lock once there was one.
+/// After the first reset, a reset to a later time takes no lock.
 #[test]
 fn sleep_reset_between_two_pieces_of_a_shutdown_is_woken() {
     for piece in PIECES {

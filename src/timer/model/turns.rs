@@ -1,7 +1,7 @@
 //! Callers that wait for a lock get it before the timer thread takes it again.
 //!
-//! To `loom` a lock is either free or waited for: it does not explore that `try_lock` fails. So these callers behave as if it
-//! had failed. That is also what a caller does whom another one has just overtaken.
+//! `loom` does not explore that `try_lock` fails. So these callers behave as if it had failed, like a caller that
+//! another one has just overtaken.
 
 use std::boxed::Box;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn shard() -> Arc<Shard> {
     Arc::new(Shard::new(Arc::new(shared), None))
 }
 
-/// Threads that wait for the lock of the shard so many times each, and count that.
+/// Threads that wait for the lock of the shard `times` times each, and count the waits.
 fn callers(shard: &Arc<Shard>, times: &[usize]) -> Vec<thread::JoinHandle<()>> {
     let caller = |times: &usize| {
         let (shard, times) = (Arc::clone(shard), *times);
@@ -29,7 +29,8 @@ fn callers(shard: &Arc<Shard>, times: &[usize]) -> Vec<thread::JoinHandle<()>> {
     times.iter().map(caller).collect()
 }
 
-/// Does so many pieces of work. Who waits at the end of one has had the lock when the next begins.
+/// Does `pieces` pieces of work. Checks that the callers that wait at the end of a piece have had the lock when the
+/// next begins.
 fn work(shard: &Shard, pieces: usize) {
     let mut served = 0;
     for _ in 0..pieces {
@@ -39,7 +40,7 @@ fn work(shard: &Shard, pieces: usize) {
     }
 }
 
-/// Neither waits for ever, which would be a deadlock.
+/// No thread waits for ever, which would be a deadlock.
 #[test]
 fn callers_that_wait_are_let_in_before_the_next_piece() {
     model(|| {
@@ -51,7 +52,7 @@ fn callers_that_wait_are_let_in_before_the_next_piece() {
     });
 }
 
-/// The thread has let nobody in when the shard is left to callers alone.
+/// The callers let each other in: no timer thread runs here.
 #[test]
 fn callers_that_wait_for_each_other_need_no_thread() {
     model(|| {

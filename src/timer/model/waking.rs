@@ -1,4 +1,4 @@
-//! A job that has come runs, however the thread was going to sleep.
+//! A job that was scheduled runs, however the thread falls asleep.
 
 use std::boxed::Box;
 use std::time::Duration;
