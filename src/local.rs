@@ -54,12 +54,13 @@ use crate::{Budget, Wheel};
 
 /// Wakes tasks of one thread when their sleeps are due. Clones are handles to the same timer.
 ///
-/// Its futures have the names of `Timer`'s and do the same, but cannot fail: a task that sleeps owns a handle, so the
-/// timer does not end before it. They take a place in the timer when they are first pending, without an allocation of
-/// their own.
+/// Its futures have the names of `Timer`'s and do the same, but cannot fail: a sleeping task owns a handle to the
+/// timer, so the timer outlives it. They take a place in the timer when they are first pending, without an allocation
+/// of their own.
 ///
 /// A clock that runs backwards counts as stopped until it passes the latest time that the timer has read from it, or
-/// that [`fire`](LocalTimer::fire) was told. [`new`](LocalTimer::new) makes the first reading. A sleep of [`NEVER`] stays.
+/// that was passed to [`fire`](LocalTimer::fire). [`new`](LocalTimer::new) makes the first reading. A sleep until
+/// [`NEVER`] never fires.
 ///
 /// A waker may use the timer: while it is woken, cloned or dropped it may poll, reset and drop sleeps, call `fire` and
 /// `clear`, and drop the last handle. If it panics while it is woken, `fire` passes the panic on, and the other sleeps
@@ -85,10 +86,10 @@ pub struct LocalTimer<C> {
 
 /// What a timer and its sleeps share.
 ///
-/// Invariant: no waker is woken, cloned or dropped while the wheel is borrowed, for it may use the timer.
+/// Invariant: no waker is woken, cloned or dropped while the wheel is borrowed, because it may use the timer.
 struct Shared<C> {
     clock: C,
-    /// The latest time that the clock or the loop has told.
+    /// The latest time that was read from the clock or passed by the loop.
     latest: Cell<u64>,
     wheel: RefCell<Wheel<Waker>>,
 }
@@ -99,7 +100,7 @@ impl<C: TimeSource> Shared<C> {
         self.reach(self.clock.now())
     }
 
-    /// The latest of that time and all before it.
+    /// The latest of `time` and all times before it.
     #[inline]
     fn reach(&self, time: u64) -> u64 {
         // So that `NEVER` is never reached.
@@ -172,7 +173,7 @@ impl<C: TimeSource> LocalTimer<C> {
         LocalTimeout::new(self.wait(0), Some(delay), future)
     }
 
-    /// Waits for `future` until `instant`: one deadline for several steps, say. O(1).
+    /// Waits for `future` until `instant`, for example one deadline for several steps. O(1).
     ///
     /// The other future is polled first, so one that is ready is no error, however late it is.
     ///
@@ -248,12 +249,12 @@ impl<C: TimeSource> LocalTimer<C> {
 
 /// For the loop.
 impl<C: TimeSource> LocalTimer<C> {
-    /// Wakes the tasks whose sleeps are due by `now`, in order, within `budget`; says how many. Costs what an advance of
-    /// the wheel does.
+    /// Wakes the tasks whose sleeps are due by `now`, in order, within `budget`. Returns how many. Costs the same as an
+    /// advance of the wheel.
     ///
-    /// If the budget ends first, [`wake_at`](LocalTimer::wake_at) is a time that has passed, so that the loop comes back
-    /// at once after it has looked at its sockets. A sleep that is polled after the start of `fire` does not prolong it:
-    /// its deadline is later than `now`, or it is ready and does not wait.
+    /// If the budget is used up first, [`wake_at`](LocalTimer::wake_at) is a time that has passed, so that the loop
+    /// comes back at once after it has looked at its sockets. A sleep that is polled after the start of `fire` does not
+    /// prolong it: its deadline is later than `now`, or it is ready and does not wait.
     ///
     /// ```
     /// use std::time::Duration;
@@ -274,7 +275,7 @@ impl<C: TimeSource> LocalTimer<C> {
         let now = self.shared.reach(now);
         let mut fired = 0;
         loop {
-            // One a borrow: a waker may drop a sleep that is due too, and if it panics no other is lost.
+            // Fire one timer per borrow: a waker may drop another due sleep, and its panic must not lose other timers.
             let next = self.shared.wheel.borrow_mut().advance_with_budget(now, budget).next();
             let Some(timer) = next else {
                 return fired;
@@ -284,9 +285,9 @@ impl<C: TimeSource> LocalTimer<C> {
         }
     }
 
-    /// The time until which [`fire`](LocalTimer::fire) has nothing to do, or `None` for ever. O(1).
+    /// The time until which [`fire`](LocalTimer::fire) has nothing to do, or `None` if no sleep waits. O(1).
     ///
-    /// It is never late, but may be early: then `fire` wakes nobody, and this is later than before. A poll or a reset
+    /// It is never late, but may be early: then `fire` wakes no task, and the next time is later. A poll or a reset
     /// may make it earlier, so ask last, just before the loop waits.
     ///
     /// ```
@@ -307,7 +308,7 @@ impl<C: TimeSource> LocalTimer<C> {
 
     /// How long the loop may wait, or `None` for ever: from the clock's time to [`wake_at`](LocalTimer::wake_at). O(1).
     ///
-    /// The time of a [`TurnClock`] is the start of the turn: there take `Clock::until` of the clock that it was set from.
+    /// A [`TurnClock`] shows the start of the turn: with it, use `Clock::until` of the clock that it was set from.
     ///
     /// ```
     /// use timer_wheel::SystemClock;
@@ -337,7 +338,7 @@ impl<C: TimeSource> LocalTimer<C> {
         self.shared.wheel.borrow().len()
     }
 
-    /// Whether none waits. O(1).
+    /// Whether no sleep waits. O(1).
     ///
     /// ```
     /// use timer_wheel::local::{LocalTimer, TurnClock};

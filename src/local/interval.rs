@@ -10,7 +10,7 @@ use crate::clock::{TimeSource, nanoseconds, next_tick};
 
 /// Ticks at a fixed rate: from [`LocalTimer::interval`] and [`LocalTimer::interval_at`].
 ///
-/// The other ticks are due at whole periods after the first. A tick that comes late stands for those that were missed
+/// The other ticks are due at whole periods after the first. A late tick replaces the ticks that were missed
 /// meanwhile. A period of zero counts as a nanosecond.
 ///
 /// ```
@@ -36,7 +36,7 @@ impl<C: TimeSource> LocalInterval<C> {
         Self { wait, period_ns: nanoseconds(period).max(1) }
     }
 
-    /// Waits for the next tick. A call whose future is dropped loses none. O(1) a poll.
+    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) a poll.
     ///
     /// ```
     /// use std::time::Duration;

@@ -10,11 +10,10 @@ use crate::clock::TimeSource;
 
 /// A future that is ready at a deadline: from [`LocalTimer::sleep`] and [`LocalTimer::sleep_until`].
 ///
-/// It takes a place in the timer at its first poll. A poll with another waker replaces that one. Dropping it gives the
-/// place back. Each of these is O(1). Polled again after its end, it is ready again.
+/// It takes a place in the timer at its first poll. A poll with another waker replaces the old one. Dropping the sleep
+/// gives the place back. Each of these is O(1). Polled again after its end, it is ready again.
 ///
-/// A sleep that is due at its first poll is ready at once. A task that does nothing but such sleeps keeps the loop to
-/// itself.
+/// A sleep that is due at its first poll is ready at once. A task that awaits only such sleeps starves the loop.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,7 +34,7 @@ impl<C: TimeSource> LocalSleep<C> {
     /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
     /// connection, with each message. O(1).
     ///
-    /// If the task was woken, or the sleep has been ready, then it starts anew, and has to be polled again to wake its
+    /// If the task was woken, or the sleep has been ready, it starts anew. It must then be polled again to wake its
     /// task.
     ///
     /// ```
@@ -53,7 +52,7 @@ impl<C: TimeSource> LocalSleep<C> {
         self.wait.reset(deadline);
     }
 
-    /// The time for which it waits, in nanoseconds of the clock. O(1).
+    /// The deadline, in nanoseconds of the clock. O(1).
     ///
     /// ```
     /// use std::time::Duration;

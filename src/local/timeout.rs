@@ -13,11 +13,12 @@ use super::wait::Wait;
 use crate::clock::{TimeSource, after};
 
 pin_project! {
-    /// Another future, or an error if that takes too long: from [`LocalTimer::timeout`] and [`LocalTimer::timeout_at`].
+    /// Waits for another future, with an error if that takes too long: from [`LocalTimer::timeout`] and
+    /// [`LocalTimer::timeout_at`].
     ///
-    /// The other future is polled first; the clock is read when it is pending for the first time. It owns a handle to the
-    /// timer, so that it may be spawned. One that is ready has no place in the timer any more. A poll costs O(1) more than
-    /// that of the other future.
+    /// The other future is polled first; the clock is read when it is pending for the first time. A timeout owns a
+    /// handle to the timer, so it may be spawned. Once it is ready it has no place in the timer. A poll costs O(1) more
+    /// than that of the other future.
     ///
     /// ```
     /// use std::future::ready;
@@ -34,7 +35,7 @@ pin_project! {
     pub struct LocalTimeout<F, C> {
         #[pin]
         future: F,
-        // Until the other future is pending: how long the wait is then.
+        // The delay of the wait, until the other future is first pending.
         delay: Option<Duration>,
         wait: Wait<C>,
     }

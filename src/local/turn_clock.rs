@@ -5,10 +5,10 @@ use core::cell::Cell;
 
 use crate::clock::TimeSource;
 
-/// Shows the time that it was last set to, such as that at which a turn of the loop began. Clones show the same.
+/// Shows the time that it was last set to, usually the start of a turn of the loop. Clones show the same time.
 ///
-/// A loop that reads the system's clock once a turn, and tells it to this one, saves that reading for every sleep.
-/// Delays count from the start of the turn. It is a clock for tests, too, and for pages and chips that have no `std`.
+/// A loop that sets it from the system's clock once a turn saves a reading of that clock for every sleep. Delays count
+/// from the start of the turn. It is also a clock for tests, and for browsers and chips without `std`.
 ///
 /// ```
 /// use timer_wheel::local::TurnClock;
@@ -36,8 +36,8 @@ impl TurnClock {
 
     /// Sets the time in nanoseconds. O(1).
     ///
-    /// The time should not go back: a [`LocalTimer`](super::LocalTimer) counts an earlier time as the latest that it has
-    /// seen.
+    /// The time should not go back: a [`LocalTimer`](super::LocalTimer) treats an earlier time as the latest that it
+    /// has seen.
     ///
     /// ```
     /// use timer_wheel::local::TurnClock;

@@ -23,7 +23,7 @@ impl<C> Wait<C> {
         Self { shared, deadline, key: None }
     }
 
-    /// Moves the deadline: in the wait's place in the wheel if it still has one, otherwise the wait starts anew.
+    /// Moves the deadline. The wait keeps its place in the wheel if it still has one; otherwise it starts anew.
     #[inline]
     pub(super) fn reset(&mut self, deadline: u64) {
         self.deadline = deadline;
@@ -43,7 +43,7 @@ impl<C> Wait<C> {
         }
     }
 
-    /// Stores the waker in the wait's place in the wheel; `false` if it has none.
+    /// Stores the waker in the wait's place in the wheel. Returns `false` if it has none.
     #[inline]
     fn set_waker(&self, waker: &Waker) -> bool {
         let Some(key) = self.key else {
@@ -63,7 +63,8 @@ impl<C> Wait<C> {
 }
 
 impl<C: TimeSource> Wait<C> {
-    /// The wheel alone ends a wait that has a place there. One that has none takes one, unless it is due.
+    /// A wait with a place in the wheel ends only when the wheel fires it. A wait without one takes a place, unless it
+    /// is due.
     #[inline]
     pub(super) fn poll(&mut self, waker: &Waker) -> Poll<()> {
         match self.set_waker(waker) {
