@@ -46,8 +46,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// A drop-in for [tokio-util]'s type of the same name: the same methods with the same meanings, so
 /// that changing the `use` line is the whole migration. It is a [`Stream`] of [`ExpiredItem`]s,
 /// driven by the task that polls it: a [`Wheel`] with one tokio timer, and no task or thread of its
-/// own. It follows tokio's clock, also while that is paused. The timer belongs to the runtime of the poll that made it: while
-/// that runtime lives and is not driven, no task of another one is woken.
+/// own. It follows tokio's clock, even while that is paused. The timer belongs to the runtime of the poll that made it:
+/// while that runtime lives and is not driven, no task of another runtime is woken.
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -72,8 +72,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// # Where it differs from tokio-util's
 ///
 /// - Items come out in exact order of their deadlines, and first in first out among equals.
-///   [`peek`](DelayQueue::peek) names the one that is next, always.
-/// - A key whose item is gone never names another one, and compacting leaves keys as they are.
+///   [`peek`](DelayQueue::peek) always gives the key of the next one.
+/// - A key whose item is gone never refers to another item, and compacting leaves keys as they are.
 /// - No deadline is too far: see below.
 /// - [`get`](DelayQueue::get), [`get_mut`](DelayQueue::get_mut), [`contains`](DelayQueue::contains),
 ///   [`try_reset`](DelayQueue::try_reset) and [`try_reset_at`](DelayQueue::try_reset_at) are new.
@@ -84,22 +84,22 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// # Deadlines
 ///
 /// An item's deadline is kept to the nanosecond, where tokio-util rounds it up to the millisecond,
-/// and no item comes before it. How much later it comes is up to tokio, whose timers ring at the end
-/// of a millisecond, and to the task.
+/// and no item comes before its deadline. How late it comes depends on tokio, whose timers fire at the end of a
+/// millisecond, and on the task.
 ///
 /// An instant more than 548 years after the queue was made counts as 548 years after it, and one more than 36 years before
 /// as 36 years before. That includes any [`Duration`] that is too long to be added to the
-/// present time, [`Duration::MAX`] for one: [`deadline`](DelayQueue::deadline) answers with that
-/// last instant, or with some other far future where `Instant` does not reach as far.
+/// present time, such as [`Duration::MAX`]. [`deadline`](DelayQueue::deadline) returns that last instant, or another
+/// one in the far future where `Instant` does not reach as far.
 ///
 /// # Costs
 ///
 /// Those of the [`Wheel`]: inserting, removing and resetting are O(1). Resetting an item to a later time leaves the
-/// tokio timer as it is, as does removing one that is not the last. It rings once for nothing, and is then set for
-/// the next item.
+/// tokio timer as it is, as does removing one that is not the last. The timer then fires once without an item, and is
+/// set for the next one.
 ///
 /// One poll delivers one item and does a bounded amount of work. Tens of thousands of items may
-/// have to be moved within the wheel before the first can be delivered. Polls in between answer
+/// have to be moved within the wheel before the first can be delivered. Polls in between return
 /// `Pending` and wake the task at once. Delivering takes from the task's
 /// [budget](tokio::task::coop), so that a burst does not starve other tasks.
 ///
@@ -113,7 +113,7 @@ pub struct DelayQueue<T> {
     timeline: Timeline,
     /// Invariant: not set while the queue is empty.
     alarm: Alarm,
-    /// The task that was told to wait, unless it has been told since to look again.
+    /// The task that waits, unless it has been woken since.
     waiting: Option<Waker>,
 }
 
@@ -158,7 +158,7 @@ impl<T> DelayQueue<T> {
     ///
     /// # Panics
     ///
-    /// If the queue holds 1,610,612,736 items, which is the most it can.
+    /// If the queue holds 1,610,612,736 items, the maximum.
     ///
     /// ```
     /// use std::time::Duration;
@@ -176,8 +176,8 @@ impl<T> DelayQueue<T> {
 
     /// Inserts an item that comes out at `when`, and returns its key. O(1).
     ///
-    /// An item that is due waits for the end of the present millisecond if the queue was going
-    /// to deliver something then, and otherwise not at all.
+    /// A due item waits for the end of the current millisecond if the queue was going to deliver an item then, and
+    /// otherwise not at all.
     ///
     /// # Panics
     ///
@@ -200,12 +200,12 @@ impl<T> DelayQueue<T> {
     /// Takes out the next item that is due, or arranges for the task to be woken once one is. A
     /// bounded amount of work, usually O(1): see [costs](DelayQueue#costs).
     ///
-    /// Answers `None` when the queue is empty. That is the end of the stream only until an item is
-    /// inserted: the task is woken then, too.
+    /// Returns `None` when the queue is empty. The stream is at its end only until an item is inserted, which wakes the
+    /// task too.
     ///
     /// # Panics
     ///
-    /// If it has to wait and there is no tokio runtime around it, or one without time.
+    /// If it has to wait outside of a tokio runtime, or in one without time.
     ///
     /// ```
     /// use std::future::poll_fn;
@@ -246,7 +246,7 @@ impl<T> DelayQueue<T> {
     ///
     /// # Panics
     ///
-    /// If the item is not in the queue any more. [`try_remove`](DelayQueue::try_remove) says so.
+    /// If the item is not in the queue any more. [`try_remove`](DelayQueue::try_remove) then returns `None`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -262,7 +262,7 @@ impl<T> DelayQueue<T> {
         self.try_remove(key).expect(INVALID_KEY)
     }
 
-    /// Takes an item out, due or not, or answers `None` if it is not in the queue any more.
+    /// Takes an item out, due or not, or returns `None` if it is not in the queue any more.
     /// O(1).
     ///
     /// ```
@@ -285,13 +285,13 @@ impl<T> DelayQueue<T> {
         Some(ExpiredItem { key: *key, deadline: self.timeline.instant(deadline), data })
     }
 
-    /// Postpones an item, or moves it forward, until `timeout` has passed from now. O(1).
+    /// Reschedules an item to `timeout` from now. O(1).
     ///
     /// It comes after the items that have that deadline already.
     ///
     /// # Panics
     ///
-    /// If the item is not in the queue any more. [`try_reset`](DelayQueue::try_reset) says so.
+    /// If the item is not in the queue any more. [`try_reset`](DelayQueue::try_reset) then returns `false`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -308,7 +308,7 @@ impl<T> DelayQueue<T> {
         assert!(self.try_reset(key, timeout), "{INVALID_KEY}");
     }
 
-    /// Postpones an item, or moves it forward, to `when`. O(1).
+    /// Reschedules an item to `when`. O(1).
     ///
     /// # Panics
     ///
@@ -329,7 +329,7 @@ impl<T> DelayQueue<T> {
         assert!(self.try_reset_at(key, when), "{INVALID_KEY}");
     }
 
-    /// As [`reset`](DelayQueue::reset), but answers `false` if the item is not in the queue any
+    /// Like [`reset`](DelayQueue::reset), but returns `false` if the item is not in the queue any
     /// more. O(1).
     ///
     /// tokio-util's queue has no such method.
@@ -349,7 +349,7 @@ impl<T> DelayQueue<T> {
         self.reset_for(key, self.timeline.after(timeout))
     }
 
-    /// As [`reset_at`](DelayQueue::reset_at), but answers `false` if the item is not in the queue
+    /// Like [`reset_at`](DelayQueue::reset_at), but returns `false` if the item is not in the queue
     /// any more. O(1).
     ///
     /// tokio-util's queue has no such method.
@@ -403,7 +403,7 @@ impl<T> DelayQueue<T> {
         self.wheel.contains(key.0)
     }
 
-    /// An item in the queue, or `None` if it is there no more. O(1). tokio-util's queue has no
+    /// An item in the queue, or `None` if it is no longer there. O(1). tokio-util's queue has no
     /// such method.
     ///
     /// ```
@@ -418,7 +418,7 @@ impl<T> DelayQueue<T> {
         self.wheel.get(key.0)
     }
 
-    /// An item in the queue, to be changed, or `None` if it is there no more. O(1). tokio-util's
+    /// An item in the queue, to be changed, or `None` if it is no longer there. O(1). tokio-util's
     /// queue has no such method.
     ///
     /// ```
@@ -487,7 +487,7 @@ impl<T> DelayQueue<T> {
 
     /// Removes all items. O(n).
     ///
-    /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
+    /// The memory stays. A task that waits for the queue is woken, and finds the stream at its end.
     ///
     /// ```
     /// use std::time::Duration;
@@ -507,7 +507,7 @@ impl<T> DelayQueue<T> {
         self.wheel.clear();
     }
 
-    /// The number of items that fit before more memory is asked for. O(1).
+    /// The number of items that fit before more memory is allocated. O(1).
     ///
     /// ```
     /// use timer_wheel::DelayQueue;
@@ -555,9 +555,9 @@ impl<T> DelayQueue<T> {
         self.wheel.shrink_to_fit();
     }
 
-    /// As [`shrink_to_fit`](DelayQueue::shrink_to_fit). O(n).
+    /// Same as [`shrink_to_fit`](DelayQueue::shrink_to_fit). O(n).
     ///
-    /// tokio-util's moves the items together, and looks each key up in a map from then on. This
+    /// tokio-util's `compact` moves the items together, and looks each key up in a map from then on. This
     /// one moves nothing.
     pub fn compact(&mut self) {
         self.shrink_to_fit();

@@ -10,22 +10,22 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::delay_queue::timeline::Timeline;
 
-/// The longest sleep that is asked of tokio, whose own timers reach two years ahead. The queue
-/// looks at the time then, and sleeps on.
+/// The longest sleep that is requested from tokio, whose own timers reach two years ahead. The queue then checks the
+/// time, and sleeps on.
 const LONGEST_SLEEP: Duration = Duration::from_secs(365 * 86_400);
 
-/// A tokio timer, made when it is first needed and set anew from then on.
+/// A tokio timer, made when it is first needed and reset from then on.
 ///
 /// Invariant: there is one while it is set.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// The wheel's time for which it is set. `None` when it is not, or has rung.
+    /// The wheel's time for which it is set. `None` when it is not, or has fired.
     set_for: Option<u64>,
 }
 
 impl Alarm {
-    /// Whether it does not ring by that time.
+    /// Whether it does not fire by that time.
     #[inline]
     pub(super) fn is_too_late_for(&self, time: u64) -> bool {
         match self.set_for {
@@ -34,13 +34,13 @@ impl Alarm {
         }
     }
 
-    /// Whether it has been set for that time and has not been found to ring.
+    /// Whether it has been set for that time and has not been found to fire.
     #[inline]
     pub(super) fn is_set_for(&self, time: u64) -> bool {
         self.set_for == Some(time)
     }
 
-    /// Waits for the time, or less if that is far ahead.
+    /// Waits until `time`, or less if that is far ahead.
     ///
     /// # Panics
     ///
@@ -50,7 +50,7 @@ impl Alarm {
             self.set(time, timeline);
         }
         let sleep = self.sleep.as_mut().expect("it has just been set");
-        // A runtime that is dropped rings its timers, and tokio panics when one of them is polled.
+        // A dropped runtime fires its timers, and tokio panics when one of them is polled.
         let rung = if sleep.is_elapsed() { Poll::Ready(()) } else { sleep.as_mut().poll(cx) };
         if rung.is_ready() {
             self.set_for = None;

@@ -4,11 +4,11 @@ use core::fmt;
 
 use crate::TimerKey;
 
-/// Names one item of one [`DelayQueue`](crate::DelayQueue), from when it is inserted until it is
+/// Identifies one item of one [`DelayQueue`](crate::DelayQueue), from when it is inserted until it is
 /// taken out.
 ///
 /// Unlike the keys of tokio-util's queue, which are indexes and used again, a key that has outlived
-/// its item never names another one: see [`TimerKey`]. It is eight bytes, and so is an `Option` of
+/// its item never refers to another one: see [`TimerKey`]. It is eight bytes, and so is an `Option` of
 /// it. With feature `serde` it is stored as a [`TimerKey`] is.
 ///
 /// ```

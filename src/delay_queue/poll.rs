@@ -13,10 +13,10 @@ use crate::{Budget, Expired};
 /// The most items that one advance moves within the wheel: some tens of microseconds of work.
 const WORK_PER_ADVANCE: usize = 4096;
 
-/// What the wheel has to say when its clock has been moved.
+/// The result of an advance of the wheel.
 enum Due<T> {
     Item(Expired<T>),
-    /// It must go on working before it can tell.
+    /// The wheel must do more work to find the next item.
     Backlog,
     Nothing,
 }
@@ -26,7 +26,7 @@ impl<T> DelayQueue<T> {
     pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Expired<T>> {
         // The wheel asks to be advanced at most once a level before it has the next item.
         loop {
-            // While an alarm is set for what is next, there is no need to look at the clock.
+            // While the alarm is set for that time, there is no need to look at the clock.
             let next = self.next_advance();
             if next > self.wheel.now() && self.alarm.is_set_for(next) {
                 ready!(self.alarm.poll_until(next, self.timeline, cx));
@@ -81,7 +81,7 @@ impl<T> Stream for DelayQueue<T> {
 }
 
 impl<T> FusedStream for DelayQueue<T> {
-    /// Whether the queue is empty, so that a `select!` over streams passes it over until an item is
+    /// Whether the queue is empty, so that a `select!` over streams skips it until an item is
     /// inserted. O(1).
     fn is_terminated(&self) -> bool {
         self.is_empty()

@@ -14,8 +14,8 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// The wheel's time when the queue was made. There are 36 years before it, because a queue may be made where a paused
-    /// clock has run ahead, and be used where the clock is behind that. And there are 548 after it.
+    /// The wheel's time when the queue was made. It leaves 36 years before it, because a queue may be made where a
+    /// paused clock has run ahead, and be used where the clock is behind that. It leaves 548 years after it.
     pub(super) const ORIGIN: u64 = 1 << 60;
 
     pub(super) fn from_now() -> Self {
