@@ -2,7 +2,7 @@
 //!
 //! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is an index of PostgreSQL, a
 //! table of redb or RocksDB, a range of etcd. A [`Window`] holds the positions that come next, a bounded number of
-//! them. It says which row is due, when to wake up, and what to load. It does no input or output and reads no clock.
+//! them. It says which row is due, when to wake up, and what to load. It performs no I/O and reads no clock.
 //!
 //! ```
 //! use std::collections::BTreeSet;
@@ -28,22 +28,23 @@
 //!
 //! # What it promises
 //!
-//! A row is *told* if [`inserted`](Window::inserted) was called for it, if it was in the store when the window was
-//! made, if it was in the store after `from` at a [`reset(from)`](Window::reset), or if it was there at a
-//! [`recheck`](Window::recheck) which has passed it since. A `reset` ends what was told before.
+//! A row is *told* if [`inserted`](Window::inserted) was called for it, or if it was in the store when the window was
+//! made. It is also told if it was in the store after `from` at a [`reset(from)`](Window::reset), or at a
+//! [`recheck`](Window::recheck) that has passed it since. After a `reset`, rows that were told before no longer count
+//! as told.
 //!
 //! - **Never lost.** A row that was told and not removed is yielded once it is due and the loads up to it are answered.
-//! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever earlier polls
-//!   were told. The clock may be set back.
+//! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever the times of
+//!   earlier polls. The clock may be set back.
 //! - **In order.** A yielded row comes before all other rows that were told and are neither removed nor pending. While
 //!   the next row has yet to be loaded, `poll` yields nothing.
 //! - **Never twice at a time.** A yielded row is *pending* until [`done`](Window::done), and is not yielded meanwhile.
-//! - **Bounded.** The window holds at most its capacity, and the pending rows. The farthest rows give way.
+//! - **Bounded.** The window holds at most its capacity, and the pending rows. When it is full, it drops the last rows.
 //! - **Never blind.** A `recheck` forgets nothing, and [`poll`](Window::poll) and [`wake_at`](Window::wake_at) go on
 //!   during it.
 //!
-//! It may yield a row that is no longer in the store, so the host looks at the store first. The promises need a
-//! host that follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
+//! It may yield a row that is no longer in the store, so the host must look at the store first. The promises hold if
+//! the host follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -65,7 +66,7 @@ pub type Position<K> = (u64, K);
 ///
 /// The scan must see every row that was committed before the call of `load`, so it reads the primary, and begins after
 /// the call. It need not be one snapshot. Answer with [`loaded`](Window::loaded) or
-/// [`load_failed`](Window::load_failed). If it is dropped instead, the window asks again.
+/// [`load_failed`](Window::load_failed). If the load is dropped instead, the window asks again.
 ///
 /// ```
 /// use timer_wheel::window::Window;
@@ -79,7 +80,7 @@ pub type Position<K> = (u64, K);
 pub struct Load<K> {
     /// Scan the rows after this position, or from the first row on if it is `None`.
     pub after: Option<Position<K>>,
-    /// The number of rows to scan at most. Fewer will do, as long as there is one.
+    /// The most rows to scan. Fewer will do, but at least one.
     pub limit: usize,
     ticket: Arc<()>,
 }
@@ -104,7 +105,7 @@ impl<K: Ord> Known<K> {
 /// A scan that has no answer yet.
 #[derive(Debug)]
 struct Loading<K> {
-    /// Shared with the [`Load`], whatever becomes of that.
+    /// Shared with the [`Load`], to detect that it was dropped.
     ticket: Arc<()>,
     /// Whether the scan is a page of a recheck: its rows are told, and change nothing in what is known.
     is_page: bool,
@@ -175,10 +176,10 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// Tells that a row was inserted into the store, or may have been, or was moved to this position. O(log n).
+    /// Tells the window that a row was, or may have been, inserted into the store or moved to this position. O(log n).
     ///
-    /// Call it after the end of the transaction. To tell a row late, twice, or in another order than that of the
-    /// commits is harmless, and so is to tell a row that is not there. A row that is never told may wait for the next
+    /// Call it after the end of the transaction. Calls that are late, repeated, not in the order of the commits, or for
+    /// a row that is not there are harmless. A row that is never told may wait for the next
     /// [`recheck`](Self::recheck).
     ///
     /// ```
@@ -192,14 +193,14 @@ impl<K: Ord + Clone> Window<K> {
     /// ```
     pub fn inserted(&mut self, row: Position<K>) {
         match self.pending.get_mut(&row) {
-            // Late news, or another row in its place: `done` tells the window that the first is gone.
+            // A late call, or another row in its place: `done` tells the window that the first is gone.
             Some(told_again) => *told_again = true,
             None => self.hold(row),
         }
     }
 
-    /// Tells that a row was removed from the store, or moved from this position; returns whether the window held it.
-    /// O(log n).
+    /// Tells the window that a row was removed from the store, or moved from this position. Returns whether the window
+    /// held it. O(log n).
     ///
     /// This is a hint that saves memory and a look at the store. It is safe only if the store never holds another row
     /// at the same position later, or if all calls are made in the order of the commits. Leave it out if in doubt.
@@ -249,7 +250,7 @@ impl<K: Ord + Clone> Window<K> {
     ///
     /// # Panics
     ///
-    /// In builds with debug assertions, if the row is not pending. In others the call does nothing then.
+    /// In builds with debug assertions, if the row is not pending. In other builds the call does nothing then.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -274,8 +275,8 @@ impl<K: Ord + Clone> Window<K> {
 
     /// The scan that should begin now, if any. O(1). Ask after all other calls, before going to sleep.
     ///
-    /// There is one scan at a time. But for a [`recheck`](Self::recheck), none is asked for while more than three
-    /// quarters of the window are taken, or while it knows all rows of the store.
+    /// There is one scan at a time. Except for a [`recheck`](Self::recheck), the window asks for none while it is more
+    /// than three quarters full, or knows all rows of the store.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -307,7 +308,7 @@ impl<K: Ord + Clone> Window<K> {
             is_passed(recheck.until.get_or_insert_with(|| self.known.clone())) || is_passed(&self.known)
         });
         let (after, limit, is_page) = match &self.recheck {
-            // Also if the window is full, or rows that are told could keep the recheck from ending.
+            // Even if the window is full, else told rows could keep the recheck from ending.
             Some(recheck) if recheck.is_next || load.is_none() => (recheck.passed.clone(), quarter, true),
             _ => (load?.clone(), room, false),
         };
@@ -323,14 +324,14 @@ impl<K: Ord + Clone> Window<K> {
     /// O(m log n) for m rows.
     ///
     /// There may be fewer rows than [`Load::limit`] allows: the next load goes on from the last. An answer without rows
-    /// that is not the end counts as [failed](Self::load_failed). An answer is ignored if it came too late: after a
-    /// [`reset`](Self::reset), after new rows displaced those that the scan went on from, or, if the scan was for a
-    /// [`recheck`](Self::recheck), after another one.
+    /// that is not the end counts as [failed](Self::load_failed). An answer is ignored if it comes too late: after a
+    /// [`reset`](Self::reset), or after new rows displaced those that the scan went on from. An answer for a
+    /// [`recheck`](Self::recheck) is ignored after another `recheck`.
     ///
     /// # Panics
     ///
     /// If the rows are not in order, or not after [`Load::after`]: rows would be lost. The store probably orders ids
-    /// otherwise than `K` does, as PostgreSQL orders text by a collation.
+    /// differently from `K`, as PostgreSQL orders text by a collation.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -373,8 +374,8 @@ impl<K: Ord + Clone> Window<K> {
         self.drop_unknown();
     }
 
-    /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), and O(log n)
-    /// for each row that was told meanwhile.
+    /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), plus O(log
+    /// n) for each row that was told meanwhile.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -390,16 +391,16 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// Looks at the store again, and forgets nothing: at the rows after `from`, or from the first row on if it is
-    /// `None`, and up to those that are known. O(1).
+    /// Rechecks the known part of the store, and forgets nothing: the rows after `from`, or all of them if it is
+    /// `None`. O(1).
     ///
-    /// Call it when news may have been lost: after a lost connection, once news arrive again, and from time to time if
-    /// writers can die before they tell. The rows that are in the store at this call are told one after another, as if
-    /// by [`inserted`](Self::inserted). Meanwhile `poll` and `wake_at` go on.
+    /// Call it when notifications may have been lost: when they arrive again after a lost connection, and from time to
+    /// time if writers can die before they notify. The rows that are in the store at this call are told one after
+    /// another, as if by [`inserted`](Self::inserted). Meanwhile `poll` and `wake_at` work as usual.
     ///
-    /// [`load`](Self::load) asks for the scans, of a quarter of the capacity each, also if the window is full. If a
+    /// [`load`](Self::load) asks for the scans, of a quarter of the capacity each, even if the window is full. If a
     /// load is needed as well, it goes first, and then they take turns. The recheck is over when `load` returns `None`
-    /// although no scan is under way. A call during a recheck joins the two, from the lower of the positions on.
+    /// although no scan is under way. A call during a recheck merges the two, from the lower of the positions on.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -429,8 +430,9 @@ impl<K: Ord + Clone> Window<K> {
     /// Forgets all rows but the pending ones, and ends a recheck. The first load begins after `from`, or at the first
     /// row if it is `None`. O(n).
     ///
-    /// Call it when a partition is taken over, after which nothing is told of the rows that the window knew. Rows up to
-    /// `from` wait for news or for a [`recheck`](Self::recheck) of all: call that next, unless there are no such rows.
+    /// Call it when a partition is taken over. Rows that were told before no longer count as told. Rows up to `from`
+    /// wait for a call of [`inserted`](Self::inserted), or for a [`recheck`](Self::recheck) of all rows: call that
+    /// next, unless there are no such rows.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -519,20 +521,20 @@ impl<K: Ord + Clone> Window<K> {
         let Some(row) = self.near.pop_last() else { return };
         if self.known.covers(&row) {
             self.know_what_is_left();
-            self.loading.take_if(|loading| !loading.is_page); // Its rows would follow on a gap.
+            self.loading.take_if(|loading| !loading.is_page); // Its rows would follow a gap.
         } else if let Some(loading) = &mut self.loading {
             loading.forgotten = loading.forgotten.take().into_iter().chain([row]).min();
         }
     }
 
-    /// Rows after the last one were dropped.
+    /// Lowers what is known to the last row, because rows after it were dropped.
     fn know_what_is_left(&mut self) {
         if let Some(last) = self.near.last() {
             self.known = Known::UpTo(Some(last.clone()));
         }
     }
 
-    /// A page of a recheck is answered.
+    /// Handles the answer to a page of a recheck.
     fn page_loaded(&mut self, rows: Vec<Position<K>>, is_end: bool) {
         if is_end {
             self.recheck = None;
@@ -547,7 +549,7 @@ impl<K: Ord + Clone> Window<K> {
         self.drop_unknown();
     }
 
-    /// The next load finds what lies beyond the known rows.
+    /// Drops the rows beyond the known ones, because the next load finds them.
     fn drop_unknown(&mut self) {
         while self.near.last().is_some_and(|last| !self.known.covers(last)) {
             self.near.pop_last();
