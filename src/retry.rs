@@ -1,7 +1,7 @@
-//! Deliveries that are made again until they are acknowledged: webhooks, mails, messages.
+//! Deliveries that are repeated until they are acknowledged: webhooks, mails, messages.
 //!
-//! A [`RetryQueue`] is told the time and the outcome of each delivery, and says what to deliver and when to ask again.
-//! It reads no clock and does no input or output. It [survives a restart](RetryQueue#restarts).
+//! The caller passes a [`RetryQueue`] the time and the outcome of each delivery. The queue says what to deliver and
+//! when to ask again. It reads no clock and performs no I/O. It [survives a restart](RetryQueue#restarts).
 //!
 //! ```
 //! use timer_wheel::Budget;
@@ -74,9 +74,9 @@ struct Delivery<T> {
 /// [`pending_timeout`](RetryConfig::pending_timeout) counts as failed. After a failure the value waits for the retry
 /// delay. After its last attempt has failed, a poll hands it back.
 ///
-/// Times are nanoseconds since an origin of the caller's choice. The queue's clock stands at the latest time that any
-/// call was told, so a time that goes backwards counts as standing still. There is one timer for each value, in a
-/// [`Wheel`]; a [`TimerKey`] names the value, and is stale for ever once the value has left the queue.
+/// Times are nanoseconds since an origin of the caller's choice. The queue's clock stands at the latest time that was
+/// passed to any call, so a time that goes backwards counts as standing still. There is one timer for each value, in a
+/// [`Wheel`]; a [`TimerKey`] identifies the value, and is stale for ever once the value has left the queue.
 ///
 /// ```
 /// use timer_wheel::Budget;
@@ -101,12 +101,12 @@ struct Delivery<T> {
 /// # Restarts
 ///
 /// Take an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change, or
-/// at intervals. What has changed since then is forgotten: values put in since are lost, and values taken out since are
+/// at intervals. Later changes are lost in a crash: values put in since are gone, and values taken out since are
 /// delivered again.
 ///
 /// - With feature `serde`, `RetryQueue<T>` can be stored and loaded: clock, keys, values, attempts and times. Bad input is
 ///   an error. Settings are not stored: a loaded queue has the default ones until [`set_config`](Self::set_config). A key
-///   that was given out after the queue was stored may name another value of the loaded one.
+///   that was issued after the queue was stored may identify another value of the loaded queue.
 /// - Without it, store what [`iter`](Self::iter) shows, and give it to [`push_again`](Self::push_again). Keys are new then.
 ///
 /// A delivery that was pending is due after a restart, because its outcome is unknown; if it was the last attempt, the value
@@ -145,7 +145,7 @@ impl<T> RetryQueue<T> {
         Self { deliveries: Wheel::new(now), config: RetryConfig::default() }
     }
 
-    /// Puts in a value to be delivered at `at` nanoseconds. O(1).
+    /// Adds a value to be delivered at `at` nanoseconds. O(1).
     ///
     /// # Panics
     ///
@@ -165,7 +165,7 @@ impl<T> RetryQueue<T> {
         self.push_again(value, 0, at)
     }
 
-    /// Puts in a value that was delivered `attempts` times before, to be delivered again at `at` nanoseconds. If it has
+    /// Adds a value that was delivered `attempts` times before, to be delivered again at `at` nanoseconds. If it has
     /// no attempt left, a poll hands it back then. O(1).
     ///
     /// # Panics
@@ -189,15 +189,16 @@ impl<T> RetryQueue<T> {
     /// Moves the clock to `now` nanoseconds and yields the next value to deliver or to give up. Call it
     /// in a loop.
     ///
-    /// Values come in order of the time at which they are due, and equal ones in the order in which they were put in or
-    /// tried last. A loop at one time delivers a value once, because its delivery is pending before it is yielded. There are
-    /// no retries at `u64::MAX`: a value is delivered there if it never was, and otherwise handed back.
+    /// Values come in order of their due times, and equal ones in the order in which they were added or last tried. A
+    /// loop at one time delivers a value once, because its delivery is pending before it is yielded. There are
+    /// no retries at `u64::MAX`: a value that was never delivered is delivered there, and any other is handed back.
     ///
-    /// Each call takes what it does from the budget. A unit of work is an event, a value moved or sorted on its way there,
-    /// or a bucket opened, as for [`Wheel::advance_with_budget`]; an event also takes a fire. `None` if no value is due, or
-    /// if the budget is used up: then [`expiration_delay`](Self::expiration_delay) is 0, and the next poll goes on.
+    /// Each call subtracts its work from the budget. A unit of work is an event, a value moved or sorted on its way
+    /// there, or a bucket opened, as for [`Wheel::advance_with_budget`]; an event also takes a fire. `None` if no value
+    /// is due, or if the budget is used up: then [`expiration_delay`](Self::expiration_delay) is 0, and the next poll
+    /// goes on.
     ///
-    /// O(budget.work), and O(log n) for each value of a crowd that shares a tick and comes in no order.
+    /// O(budget.work), plus O(log n) for each value of an unsorted crowd that shares a tick.
     ///
     /// ```
     /// use timer_wheel::Budget;
@@ -233,8 +234,8 @@ impl<T> RetryQueue<T> {
         Some(RetryEvent::Deliver { key, attempt, value })
     }
 
-    /// Takes a value out, because it was delivered or is no longer wanted. `None` to a stale key. O(1); O(log k) among
-    /// the k values that are due.
+    /// Takes a value out, because it was delivered or is no longer wanted. `None` if the key is stale. O(1), or O(log
+    /// k) among the k values that are due.
     ///
     /// The state of the value does not matter. The answer may come after the timeout, while the value waits for another
     /// attempt. A value that was never delivered is cancelled.
@@ -253,13 +254,13 @@ impl<T> RetryQueue<T> {
         Some(self.deliveries.cancel(key)?.value)
     }
 
-    /// The pending delivery of a value has failed by `now` nanoseconds. Moves the clock there. Costs what
-    /// [`done`](Self::done) does.
+    /// Reports that the pending delivery of a value has failed by `now` nanoseconds, and moves the clock there. Costs
+    /// the same as [`done`](Self::done).
     ///
     /// Returns when a poll yields the value next: after the retry delay, or at once if that was the last attempt and
-    /// the value is handed back. `None` if no delivery of it is pending, and nothing changes then: the key is stale,
-    /// the value was not delivered, its delivery has failed already, or `now` is not before the end of its timeout. Where a
-    /// value was delivered again, the answer counts for the latest delivery.
+    /// the value is handed back. Returns `None`, and leaves the value as it is, if no delivery of it is pending. Then
+    /// the key is stale, the value was not delivered, its delivery has failed already, or its timeout has ended by
+    /// `now`. If a value was delivered again, the call counts for the latest delivery.
     ///
     /// ```
     /// use timer_wheel::Budget;
@@ -285,7 +286,7 @@ impl<T> RetryQueue<T> {
         Some(again)
     }
 
-    /// A value in the queue, or `None` to a stale key. O(1).
+    /// A value in the queue, or `None` if the key is stale. O(1).
     ///
     /// ```
     /// use timer_wheel::retry::RetryQueue;
@@ -298,9 +299,9 @@ impl<T> RetryQueue<T> {
         Some(&self.deliveries.get(key)?.value)
     }
 
-    /// What a [restart](#restarts) needs: each value with its key, how often it was delivered, and when it is due, in
-    /// nanoseconds; one whose delivery is pending is due by the queue's clock. In the order in which they are due;
-    /// pending ones in that of their retries. O(n log n).
+    /// The data that a [restart](#restarts) needs: each value with its key, the number of its deliveries, and its due
+    /// time in nanoseconds. A value whose delivery is pending is due by the queue's clock. The order is that of the due
+    /// times, for pending values that of their retries. O(n log n).
     ///
     /// ```
     /// use timer_wheel::Budget;
@@ -341,7 +342,7 @@ impl<T> RetryQueue<T> {
         self.deliveries.wake_at()
     }
 
-    /// How many nanoseconds after its clock the queue is to be polled again: [`wake_at`](Self::wake_at) as a delay. O(1).
+    /// [`wake_at`](Self::wake_at) as a delay, in nanoseconds from the queue's clock. O(1).
     ///
     /// ```
     /// use timer_wheel::Budget;

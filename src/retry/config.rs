@@ -7,7 +7,7 @@ use core::time::Duration;
 use crate::TimerKey;
 use crate::backoff::Backoff;
 
-/// The settings of a [`RetryQueue`](super::RetryQueue). Durations above 2^64 nanoseconds count as that.
+/// The settings of a [`RetryQueue`](super::RetryQueue). Durations above 2^64 nanoseconds are capped there.
 ///
 /// ```
 /// use core::time::Duration;
@@ -23,7 +23,7 @@ use crate::backoff::Backoff;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryConfig {
-    /// How long a failed delivery waits until it is made again, at least: 1 s by default.
+    /// The least time that a failed delivery waits before it is repeated: 1 s by default.
     pub retry_delay: Duration,
     /// How the retry delay grows with the attempts: not at all by default.
     pub backoff: Backoff,
@@ -74,7 +74,7 @@ impl RetryConfig {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryError {
-    /// A configuration that cannot work; the text says what about it.
+    /// A configuration that cannot work; the text says why.
     InvalidConfig(&'static str),
 }
 

@@ -11,7 +11,7 @@ use super::{RetryConfig, RetryQueue};
 use crate::{TimerKey, Wheel};
 
 impl<T: Serialize> Serialize for RetryQueue<T> {
-    /// Stores the clock and every value with its key, attempts and time, and not the settings. O(capacity).
+    /// Stores the clock and every value with its key, attempts and time, but not the settings. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.deliveries.serialize(serializer)
     }
