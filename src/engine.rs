@@ -1,7 +1,7 @@
-//! The engine: which timer is due when, and nothing else. Both wheels are faces of it.
+//! The engine: it decides which timer is due when, and nothing else. Both wheels are built on it.
 //!
-//! A [hierarchy](hierarchy) owns a node for each timer and merges two rooms: the [levels](levels), coarse, where timers
-//! wait in buckets; and the [near heap](near), fine, where the timers that fire next are in exact order. The engine has
+//! A [hierarchy](hierarchy) owns a node for each timer and merges two structures. On the [levels](levels), timers wait
+//! in buckets. In the [near heap](near), the timers that fire next are in exact order. The engine has
 //! no clock, no keys and no threads, and never looks at a value.
 
 pub(crate) mod budget;

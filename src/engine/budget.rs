@@ -1,12 +1,12 @@
 //! How much work one or several calls may do.
 
-/// The most that one or several advances do: *work*, which takes the wheel tens of nanoseconds a unit, and
-/// *fires*, each of which takes as long as the caller needs for it.
+/// The most that one or several advances do: *work*, tens of nanoseconds a unit, and *fires*, each as long as the
+/// caller takes to handle it.
 ///
 /// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the
 /// timers that fire next, or fired. So a fire takes a unit of work as well.
 ///
-/// Every call that takes a budget takes it by `&mut` and subtracts what it does. After the call the budget holds
+/// Every call that takes a budget takes it by `&mut` and subtracts its work. After the call the budget holds
 /// what is left, for the next wheel or the next call.
 ///
 /// ```
@@ -92,7 +92,7 @@ impl Budget {
         self.work == 0 || self.fires == 0
     }
 
-    /// Subtracts up to that many units of work, and returns how many.
+    /// Subtracts up to `most` units of work, and returns how many.
     #[inline]
     pub(crate) fn take_work(&mut self, most: usize) -> usize {
         let work = most.min(self.work);

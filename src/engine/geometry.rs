@@ -28,9 +28,8 @@ const MAX_TICK_BITS: u32 = 32;
 ///
 /// # Compile-time checks
 ///
-/// A geometry that cannot work does not compile where a [`Wheel`](crate::Wheel) of it is made:
-/// `TICK_BITS` is at most 32, each of `LEVEL_BITS` lies in `1..=8`, and all of them together stay
-/// below 64.
+/// An invalid geometry does not compile where a [`Wheel`](crate::Wheel) of it is made: `TICK_BITS` is at most 32, each
+/// of `LEVEL_BITS` lies in `1..=8`, and all of them together stay below 64.
 ///
 /// ```
 /// use timer_wheel::{Geometry, Wheel};
@@ -71,7 +70,7 @@ pub trait Geometry {
     /// ```
     const TICK_BITS: u32;
 
-    /// The number of buckets on levels 0 to 3: `2^LEVEL_BITS[level]`.
+    /// The number of buckets in a rotation of levels 0 to 3: `2^LEVEL_BITS[level]`.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Geometry};
@@ -166,9 +165,9 @@ impl Tick {
     }
 }
 
-/// A bucket of a level, counted from the beginning of time: no two have the same number.
+/// A bucket of a level. Buckets are numbered from the beginning of time, so no two of a level have the same number.
 ///
-/// The number of a far bucket is that of its first rotation. For bucket *k* it ends with *k* zeros.
+/// The number of a far bucket is that of its first rotation. For bucket *k* it ends with *k* zero bits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
     // A byte, so that an optional bucket takes two words.
@@ -204,7 +203,7 @@ impl BucketIndex {
     }
 }
 
-/// What follows from a geometry for one level.
+/// The layout of one level, which follows from the geometry.
 #[derive(Copy, Clone)]
 struct LevelLayout {
     /// Ticks that a bucket spans, as a power of two.
@@ -217,12 +216,12 @@ struct LevelLayout {
 
 /// Everything that follows from a geometry, computed at compile time.
 ///
-/// A level has the buckets of two rotations: the one that time is in and the next. The few far buckets come first in
-/// the array of all, so far timers alone take little memory.
+/// A level has the buckets of two rotations: the current one and the next. The few far buckets come first in the array,
+/// so a wheel with only far timers takes little memory.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
-    /// Each constructor of a wheel names it, so that a geometry that cannot work does not compile there.
+    /// Each constructor of a wheel evaluates it, so that an invalid geometry does not compile there.
     pub(crate) const CHECKED: () = {
         assert!(G::TICK_BITS <= MAX_TICK_BITS, "TICK_BITS must be at most 32");
         let mut level = 0;
@@ -240,8 +239,8 @@ impl<G: Geometry> Layout<G> {
     /// finest level: it is cheaper to sort them at once.
     pub(crate) const CROWD: usize = 2 << G::LEVEL_BITS[0];
 
-    /// How many timers, of any deadline, need no bucket: 32, or one for each bucket of the finest level if it has
-    /// fewer.
+    /// The number of timers, of any deadline, that need no bucket: 32, or one for each bucket of the finest level if it
+    /// has fewer.
     pub(crate) const NEAR: usize = {
         let buckets = 1 << G::LEVEL_BITS[0];
         if buckets < 32 { buckets } else { 32 }
@@ -256,7 +255,7 @@ impl<G: Geometry> Layout<G> {
             levels[level + 1].bits = levels[level].bits + G::LEVEL_BITS[level] as u8;
             level += 1;
         }
-        // As many buckets as the number of a rotation has bits.
+        // One bucket for each bit of the number of a rotation.
         levels[FAR].index_mask = (u64::BITS - G::TICK_BITS - levels[FAR].bits as u32 - 1) as u16;
         let mut before = FAR;
         level = 0;
@@ -293,7 +292,7 @@ impl<G: Geometry> Layout<G> {
         Tick(time_ns >> G::TICK_BITS)
     }
 
-    /// The first nanosecond of a tick, or the latest time of all if the tick begins after that.
+    /// The first nanosecond of a tick, or `u64::MAX` if the tick begins after that.
     #[inline]
     pub(crate) const fn tick_ns(tick: Tick) -> u64 {
         if tick.0 > u64::MAX >> G::TICK_BITS {
@@ -334,7 +333,7 @@ impl<G: Geometry> Layout<G> {
         if level != FAR {
             return number as usize & last;
         }
-        // The rotation behind the end of time ends with more zeros than there are buckets.
+        // The number of the rotation after the end of time ends with more zeros than there are buckets.
         let zeros = number.trailing_zeros() as usize;
         if zeros < last { zeros } else { last }
     }
@@ -367,8 +366,8 @@ impl<G: Geometry> Layout<G> {
         (level, bucket.get() - Self::indexes(level).start)
     }
 
-    /// The number of the bucket with an index on its level, when no occupied one has a number below `least` nor two
-    /// rotations above it. Of the far level, `least` is the last rotation that was opened.
+    /// The number of the bucket with an index on its level, if all occupied buckets have numbers from `least` to less
+    /// than two rotations above it. On the far level, `least` is the last rotation that was opened.
     #[inline]
     pub(crate) const fn number_from(level: usize, index: usize, least: u64) -> u64 {
         if level == FAR {

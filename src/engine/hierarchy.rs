@@ -1,7 +1,7 @@
-//! The merge: which timer is due when.
+//! The merge of the levels and the near heap: it decides which timer is due when.
 //!
-//! It owns the node of each timer, and its owner names timers by the indexes of their nodes. It keeps a value `V` in
-//! each node for the owner, and never looks at it.
+//! It owns the node of each timer, and its owner identifies timers by the indexes of their nodes. Each node keeps a
+//! value `V` for the owner, which the hierarchy never reads.
 
 mod advance;
 pub(crate) mod search;
@@ -20,7 +20,7 @@ use crate::engine::node::{
 };
 use crate::engine::pages::Vacant;
 
-/// A hierarchical timer wheel: two rooms, and the merge of the two.
+/// A hierarchical timer wheel: the levels, the near heap, and the merge of the two.
 ///
 /// The node of a live timer is linked into exactly one of these:
 ///
@@ -29,7 +29,7 @@ use crate::engine::pages::Vacant;
 ///   has been opened and sorted. While there are few timers and no buckets, all are there;
 /// - the list of the held timers, which are in no order and are never due.
 ///
-/// The first timer of the near heap fires next, unless a bucket starts before it: that is opened first.
+/// The first timer of the near heap fires next, unless a bucket starts before it: that bucket is opened first.
 ///
 /// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every live
 /// timer is linked once and counted; no two have the same sequence number.
@@ -50,7 +50,7 @@ pub(crate) struct Hierarchy<V, G> {
     levels: Levels<G>,
     /// The number of chains at the last attempt to [rewind](Self::rewind).
     rewind_tried: usize,
-    /// The memory in which a bucket is sorted, since one was.
+    /// The memory in which buckets are sorted; `None` before the first sort.
     sorter: Option<Box<Sorter>>,
 }
 
@@ -101,7 +101,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.len == self.held_len
     }
 
-    /// When a sleeping caller must advance next, in nanoseconds. Without meaning if no timer is scheduled.
+    /// When a sleeping caller must advance next, in nanoseconds. Meaningless if no timer is scheduled.
     #[inline]
     pub(crate) fn wake_ns(&self) -> u64 {
         self.near.earliest().min(self.levels.next_work.wake_ns())
@@ -149,7 +149,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Schedules a timer that is not live, and lets `fill` write the owner's value. Appends it to the lane if it is due
-    /// no earlier than the lane's last timer. O(1); O(log k) among the k chains of the near heap.
+    /// no earlier than the lane's last timer. O(1), or O(log k) in the near heap of k chains.
     #[inline]
     pub(crate) fn schedule<R>(
         &mut self,
@@ -163,8 +163,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, fill)
     }
 
-    /// Cancels a timer, if its node exists and it is live, and `take` takes the owner's value. O(1); O(log k) for the
-    /// head of one of k chains.
+    /// Cancels a timer, if its node exists and it is live, and `take` takes the owner's value. O(1), or O(log k) for
+    /// the head of one of k chains.
     #[inline]
     pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
         let node = self.nodes.get_mut(index.get())?;
@@ -181,8 +181,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// Gives a timer a new deadline and a new place in the order, if its node exists and it is live, and `is_right`
     /// accepts the owner's value. Appends it to the lane if it is due no earlier than the lane's last timer. Otherwise
-    /// a later deadline of a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the
-    /// near heap.
+    /// a later deadline of a timer in a bucket is only written to the node. O(1), or O(log k) in the near heap of k
+    /// chains.
     #[inline]
     pub(crate) fn reschedule(
         &mut self,
@@ -197,7 +197,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         };
         let place = node.place();
         if lane.is_some() && place == Place::CHAIN {
-            // As a timer of a lane is usually found: without a call.
+            // The usual case of a timer in a lane, without a call.
             let links = node.links();
             self.near.unlink(&mut self.nodes, links);
             self.place_anew(lane, index, deadline);
@@ -230,7 +230,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
     }
 
-    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its sequence number. O(1); O(log k)
+    /// Takes a scheduled timer out of the order. Its node keeps its deadline and its sequence number. O(1), or O(log k)
     /// for the head of one of k chains.
     pub(crate) fn hold(&mut self, index: NodeIndex) {
         debug_assert!(self.node(index).is_scheduled());
@@ -241,7 +241,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Puts a timer back where it was in the order, if its node exists and it is held, and `is_right` accepts the
-    /// owner's value. O(1); O(log k) among the k chains of the near heap.
+    /// owner's value. O(1), or O(log k) in the near heap of k chains.
     pub(crate) fn release(&mut self, index: NodeIndex, is_right: impl FnOnce(&V) -> bool) -> bool {
         let node = self.nodes.get(index.get()).filter(|node| node.place() == Place::HELD && is_right(&node.value));
         let Some(links) = node.map(Node::links) else {
@@ -252,8 +252,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         true
     }
 
-    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer:
-    /// into the lane if that takes it, else into the room where its deadline belongs.
+    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer. It
+    /// goes into the lane if that takes it, else into the near heap or a bucket, by its deadline.
     #[inline]
     fn place<R>(&mut self, lane: Option<Lane>, timer: Ordered, fill: impl FnOnce(&mut V) -> R) -> R {
         debug_assert!(timer.sequence < self.next_sequence, "no timer has a sequence number to come");
@@ -312,7 +312,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one
+    /// The sequence number for the timer that is scheduled or rescheduled next. O(1), except for one
     /// renumbering in every 2^48 calls.
     #[inline]
     fn next_sequence(&mut self) -> u64 {
@@ -324,7 +324,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         sequence
     }
 
-    /// Whether there are so few chains that one more of a single timer needs no bucket.
+    /// Whether there are few enough chains that another timer needs no bucket.
     #[inline]
     fn needs_no_bucket(&self) -> bool {
         self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len()
@@ -340,14 +340,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.thin_out(Layout::<G>::NEAR);
     }
 
-    /// Makes a timer, whose node is complete but for that, the head of a chain.
+    /// Makes a timer the head of a chain. Its node is complete except for the index of its entry.
     #[inline(never)]
     fn push_head(&mut self, index: NodeIndex) {
         let timer = self.order(index);
         self.levels.next_work.end_idle_by(timer.deadline);
         self.near.push_before(&mut self.nodes, timer);
-        // Once for each doubling of the heap, because the buckets are counted: not again for a heap that swings around
-        // a size.
+        // Once for each doubling of the heap, because a rewind counts the buckets. A heap that swings around a size
+        // does not rewind again.
         let chains = self.near.chains();
         if chains.is_power_of_two() && (64..=Layout::<G>::CROWD).contains(&chains) && chains != self.rewind_tried {
             self.rewind_tried = chains;
@@ -360,9 +360,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Layout::<G>::tick(self.now.max(self.prepared_ns))
     }
 
-    /// Moves the cursor back to [where it may be](Self::least_cursor) if it is ahead, because the earliest timer was
-    /// asked for before it was due, and at most [`CROWD`](Layout::CROWD) timers are in buckets; these are placed again.
-    /// Otherwise every timer scheduled before the cursor would wait in the heap.
+    /// Moves a cursor that is ahead, because the earliest timer was asked for before it was due, back to [the
+    /// least](Self::least_cursor). It does so if at most [`CROWD`](Layout::CROWD) timers are in buckets, and places
+    /// these again. Without it, every timer scheduled before the cursor would wait in the heap.
     #[cold]
     #[inline(never)]
     fn rewind(&mut self) {
@@ -401,7 +401,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.
-    /// O(n log n), and O(nodes).
+    /// O(n log n), plus O(nodes).
     #[cold]
     fn renumber(&mut self) {
         // All nodes, so that held timers keep their place in the order.
@@ -446,7 +446,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.end_idle();
     }
 
-    /// The coarse room.
+    /// The levels.
     pub(crate) fn levels(&self) -> &Levels<G> {
         &self.levels
     }
@@ -467,7 +467,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.nodes.bytes() + self.near.bytes() + self.levels.bytes() + sorter
     }
 
-    /// Checks every invariant. O(n log n), and O(nodes).
+    /// Checks every invariant. O(n log n), plus O(nodes).
     ///
     /// # Panics
     ///
@@ -499,7 +499,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 }
 
 impl<V: Vacant, G: Geometry> Hierarchy<V, G> {
-    /// Makes a node behind all others, and returns its index. O(1), and a page of memory at most.
+    /// Appends a node, and returns its index. O(1), plus at most a page of memory.
     #[inline]
     #[track_caller]
     pub(crate) fn add_node(&mut self) -> usize {
@@ -515,7 +515,7 @@ impl<V: Vacant, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Drops the nodes from `len` on, none of which is live, and gives back all memory that is not needed. O(nodes
-    /// dropped), and O(buckets).
+    /// dropped), plus O(buckets).
     pub(crate) fn shrink_to_fit(&mut self, len: usize) {
         self.nodes.truncate(len);
         self.near.shrink_to_fit();

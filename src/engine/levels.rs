@@ -1,6 +1,6 @@
-//! The coarse room of the wheel: timers in buckets of five levels, by their ticks and in no order.
+//! The levels of the wheel: timers in buckets of five levels, by their ticks and in no order.
 //!
-//! A tick belongs on the lowest level within whose reach it lies. The reach of level *k* ends with the last bucket of
+//! A tick belongs on the lowest level whose reach includes it. The reach of level *k* ends with the last bucket of
 //! level *k + 1* that was opened: the one that the cursor is in, or the next. A bucket that is opened is *cascaded*:
 //! its timers go to finer levels, or are collected for the near heap. A *crowd*, a bucket of more than
 //! [`CROWD`](Layout::CROWD) timers, is opened one bucket early, and [migrates](migration) in shares until it starts.
@@ -142,7 +142,7 @@ impl<G: Geometry> Levels<G> {
     }
 
     /// Appends a timer to the bucket of a tick after the cursor's. Returns the bucket as its place, and the timer
-    /// before. The links of the timer's own node are the caller's to write. O(1).
+    /// before it. The caller writes the links of the timer's own node. O(1).
     // Always: a call takes a sixth more instructions.
     #[inline(always)]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, tick: Tick) -> (Place, NodeIndex) {
@@ -163,7 +163,7 @@ impl<G: Geometry> Levels<G> {
         (Place::bucket(at), prev)
     }
 
-    /// Allocates the buckets up to the level of one, and appends a timer to that.
+    /// Allocates the buckets up to the level of the bucket `at`, and appends a timer to that bucket.
     #[cold]
     #[inline(never)]
     fn append_to_new_level<V>(
@@ -255,8 +255,8 @@ impl<G: Geometry> Levels<G> {
 
     /// Opens the next bucket, or resumes opening it, within the budget.
     ///
-    /// It cascades: all timers of a tick, or of a coarser bucket with few, are collected to be sorted. Those of any
-    /// other bucket go to finer ones, as seen from its start.
+    /// It cascades: all timers of a tick, or of a coarser bucket with few, are collected to be sorted. Timers of any
+    /// other bucket go to finer ones, as seen from the bucket's start.
     #[inline(never)]
     pub(crate) fn open_next<V>(&mut self, nodes: &mut Nodes<V>, collected: &mut Vec<Ordered>, budget: &mut Budget) {
         let Some(bucket) = self.next_work.bucket else {
@@ -270,7 +270,7 @@ impl<G: Geometry> Levels<G> {
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level() == 0 || is_new && len <= Layout::<G>::CROWD.min(budget.work);
         // One tick before the start of a coarser bucket, so that timers of its first tick go to a bucket of level 0 and
-        // are sorted there, and no later bucket is opened while this one still holds timers.
+        // are sorted there. It also keeps later buckets closed while this one still holds timers.
         self.move_cursor(if bucket.level() == 0 { start } else { start.before() });
         if Layout::<G>::tick_ns(self.cursor) >= self.next_work.upkeep_ns {
             self.extend_reach();
@@ -279,7 +279,7 @@ impl<G: Geometry> Levels<G> {
         let by = if is_sorted { Layout::<G>::end_tick(bucket) } else { self.cursor };
         let count = budget.take_work(len.min(LONGEST_CHAIN));
         if is_sorted && collected.capacity() < count {
-            // Allocate afresh: to reserve would copy stale contents.
+            // Allocate afresh: `reserve` would copy stale contents.
             *collected = Vec::with_capacity(count);
         }
         self.cascade(nodes, collected, bucket, count, by);
@@ -298,8 +298,8 @@ impl<G: Geometry> Levels<G> {
         bucket.number < self.reach[bucket.level() - 1]
     }
 
-    /// Extends the reach over a bucket, unless it was opened before. Its shares are reckoned from `total`, which is 0
-    /// for an empty one.
+    /// Extends the reach over a bucket, unless it was opened before. Its shares are computed from `total`, which is 0
+    /// for an empty bucket.
     fn mark_opened(&mut self, bucket: Bucket, total: u64) {
         if bucket.level() != 0 && !self.is_opened(bucket) {
             debug_assert!(
@@ -353,7 +353,7 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Whether the cursor has come to where the reach must be extended or a share be migrated.
+    /// Whether the cursor has reached a tick at which the reach must be extended or a share migrated.
     #[inline]
     pub(crate) fn has_upkeep(&self) -> bool {
         Layout::<G>::tick_ns(self.cursor) >= self.next_work.upkeep_ns
@@ -366,7 +366,8 @@ impl<G: Geometry> Levels<G> {
         // A crowd lies ahead of the cursor, so none of its timers is collected.
         let mut none = Vec::new();
         self.extend_reach();
-        // Some may have been cancelled since the time was computed: a caller is not woken for nothing.
+        // Timers may have been cancelled since the time was computed. Move a whole share even so, so that no caller is
+        // woken for nothing.
         let least = if now >= self.next_work.migration_ns { Migration::<G>::WAKING_SHARE } else { 0 };
         for level in (1..=FAR).rev() {
             let bucket = Bucket::new(level, Layout::<G>::number(level, self.cursor) + 1);
@@ -443,7 +444,7 @@ impl<G: Geometry> Levels<G> {
         self.buckets.iter().map(Strands::len).sum()
     }
 
-    /// How many timers each bucket of a level holds, by index on it. O(buckets).
+    /// The number of timers in each bucket of a level, by index on the level. O(buckets).
     pub(crate) fn lens(&self, level: usize) -> impl Iterator<Item = usize> + '_ {
         Layout::<G>::indexes(level).map(|at| self.buckets.get(at).map_or(0, Strands::len))
     }
@@ -474,7 +475,7 @@ mod tests {
     use super::*;
     use crate::engine::geometry::Compact;
 
-    /// Checks levels with a timer in rotation 6 after they were told that a rotation is the last that was opened.
+    /// Checks levels with a timer in rotation 6 after `rotation` was marked as the last one opened.
     fn check_opened(rotation: u64) {
         let (mut nodes, mut levels) = (Nodes::<()>::new(), Levels::<Compact>::new(0));
         nodes.push_any();

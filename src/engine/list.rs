@@ -16,7 +16,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) const EMPTY: Self = Self { head: NodeIndex::NIL, tail: NodeIndex::NIL };
 
-    /// Makes a node the last, and returns the one before. The links of the node itself are the caller's to write. O(1).
+    /// Appends a node, and returns the one before it. The caller writes the links of the node itself. O(1).
     #[inline]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
         let prev = mem::replace(&mut self.tail, index);

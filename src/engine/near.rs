@@ -1,17 +1,17 @@
 //! The near heap: the timers that fire next, as a heap of chains. A chain is a list of timers in the order in which
 //! they fire.
 //!
-//! This is the fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The
-//! heap has an entry for each chain: its first timer, the *head*. So the heap merges the chains. When a head fires or
-//! is cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it
-//! is a chain of one, and so is each timer of a small wheel without buckets.
+//! The timers of a bucket that is opened are sorted and linked into a *chain*. The heap has an entry for each chain:
+//! its first timer, the *head*. So the heap merges the chains. When a head fires or is cancelled, the next of its chain
+//! takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of one, and so is each
+//! timer of a small wheel without buckets.
 //!
 //! A [lane](lanes) is a chain that stays open at its end. The `next` of its last node is not nil but the
 //! [end](Lane::end) of the lane, which is no node either. So a node needs no field for its lane: an unlink meets the
 //! end only at the last timer, where the lane has to know its new last one.
 //!
-//! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
-//! entries are.
+//! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be updated when their entries
+//! move.
 
 pub(crate) mod lane;
 mod lanes;
@@ -26,7 +26,7 @@ use crate::engine::pages::{Pages, Vacant};
 /// Children of an entry.
 const FANOUT: usize = 4;
 
-/// How many outliers a lane forgives: a timer is linked before at most that many later ones.
+/// The most outliers that a lane accepts: a timer is linked before at most that many later ones.
 const OUTLIERS: usize = 4;
 
 /// Entries on a page.
@@ -39,7 +39,7 @@ const ENTRIES_A_PAGE: usize = 256;
 /// in which they fire; without timers `first` is vacant.
 #[derive(Clone, Debug)]
 pub(crate) struct NearHeap {
-    /// The entry at index 0: mostly the only one.
+    /// The entry at index 0: usually the only one.
     first: Ordered,
     /// The entries from index 1 on.
     others: Pages<Ordered, ENTRIES_A_PAGE>,
@@ -147,8 +147,8 @@ impl NearHeap {
         timers.clear();
     }
 
-    /// Makes a timer the last of a lane that takes it, and returns the one before, or nil: then the timer is to become
-    /// a head. The links of the timer's node are the caller's to write. O(1).
+    /// Appends a timer to a lane that takes it, and returns the one before it. If that is nil, the timer must become a
+    /// head. The caller writes the links of the timer's node. O(1).
     #[inline]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
         let prev = self.lanes.append(lane, index, deadline);
@@ -160,9 +160,9 @@ impl NearHeap {
         prev
     }
 
-    /// Links a timer that is due before the last one of a lane before up to [`OUTLIERS`] timers at the end of the lane
-    /// that are due later, if there are no more of them. The links of the timer's own node are the caller's to write.
-    /// If the first of the lane is due later, the timer is to [replace](Self::push_before) it as the head. O(1).
+    /// Inserts a timer that is due before the last one of a lane, if at most [`OUTLIERS`] timers of the lane are due
+    /// later. The caller writes the links of the timer's own node. If even the first of the lane is due later, the
+    /// timer must [replace](Self::push_before) it as the head. O(1).
     #[inline(never)]
     pub(crate) fn insert<V>(
         &mut self,
@@ -189,7 +189,7 @@ impl NearHeap {
         None
     }
 
-    /// Adds a chain, of which only the head is given, or a head before that of a chain. O(log chains), O(1) on average.
+    /// Adds a chain, given its head, or puts a head before that of a chain. O(log chains), O(1) on average.
     pub(crate) fn push_before<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
         let next = nodes.at(head.node.get()).next;
         let Some(node) = nodes.get_mut(next.get()).filter(|next| next.place() == Place::HEAD) else {
@@ -201,7 +201,7 @@ impl NearHeap {
         self.rise(nodes, index, head);
     }
 
-    /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.
+    /// Adds a chain, given its head. O(log chains), O(1) on average.
     pub(crate) fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
         debug_assert!(head == Ordered::of(nodes, head.node), "an entry has its timer's deadline and sequence");
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
@@ -236,7 +236,7 @@ impl NearHeap {
         self.remove_head(nodes, index, next);
     }
 
-    /// Puts `next`, the next of a chain, in the place of its head, or removes the entry with the last timer of a chain.
+    /// Replaces the head of a chain by `next`, or removes the entry if the head was the last timer of its chain.
     /// O(1) if that chain comes before all others, else O(log chains).
     #[inline]
     pub(crate) fn remove_head<V>(&mut self, nodes: &mut Nodes<V>, index: HeapIndex, next: NodeIndex) {
@@ -383,7 +383,7 @@ impl NearHeap {
     }
 }
 
-/// The entry above one, unless that is the first.
+/// The index of the entry above, or `None` for the first.
 #[inline]
 fn parent(index: HeapIndex) -> Option<HeapIndex> {
     Some(HeapIndex::new(index.get().checked_sub(1)? / FANOUT))

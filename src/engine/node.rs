@@ -9,7 +9,7 @@ pub(crate) const NODES_A_PAGE: usize = 256;
 /// All nodes of a wheel, by index.
 pub(crate) type Nodes<V> = Pages<Node<V>, NODES_A_PAGE>;
 
-/// The most timers that a wheel can hold. The index of a timer, also one of the caller's own, is below it.
+/// The most timers that a wheel can hold. The index of a timer, even one that the caller chose, is below it.
 pub(crate) const MAX_TIMERS: usize = 3 << 29;
 
 /// The index of a timer's node.
@@ -55,7 +55,7 @@ impl NodeIndex {
 }
 
 /// The number of sequence numbers. The sequence number of a timer says when it was last scheduled or rescheduled,
-/// relative to all others, which is the order among equal deadlines.
+/// relative to all others. It is the order among equal deadlines.
 ///
 /// 48 bits last for a month at a hundred million operations a second; the timers are renumbered when
 /// they run out.
@@ -193,8 +193,7 @@ impl<V> Node<V> {
         (self.prev, self.next) = (prev, NodeIndex::NIL);
     }
 
-    /// The entry of the head of a chain in the near heap. It stands in the place of the previous node, which a head has
-    /// not.
+    /// The entry of the head of a chain in the near heap. It is stored in `prev`, because a head has no previous node.
     #[inline]
     pub(crate) fn heap_index(&self) -> HeapIndex {
         self.links().heap_index()

@@ -1,4 +1,4 @@
-//! An array that grows a page at a time and never moves what it holds.
+//! An array that grows a page at a time and never moves its elements.
 //!
 //! A vector that doubles copies everything it holds, which for ten million timers is a pause of
 //! milliseconds in the middle of a `schedule`. A page is allocated once and stays where it is. Only
@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 
-/// What an element is before it is used.
+/// The value of an element before it is used.
 pub(crate) trait Vacant {
     const VACANT: Self;
 }
@@ -21,7 +21,7 @@ impl Vacant for u64 {
     const VACANT: Self = 0;
 }
 
-/// A page that begins at a cache line, so that no element of half a line lies on two.
+/// A page that begins at a cache line, so that no element of half a line straddles two lines.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Aligned<E, const PAGE: usize>([E; PAGE]);
@@ -54,7 +54,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         elements / PAGE + (elements % PAGE != 0) as usize
     }
 
-    /// The least room that is made.
+    /// The least memory that is allocated, in elements.
     const LEAST_ROOM: usize = 8;
 
     /// The most elements that are kept without a page.
@@ -88,7 +88,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         if Self::IS_SMALL { Some(&mut self.aligned.get_mut(index)?.0) } else { Some(self.large.get_mut(index)?) }
     }
 
-    /// Elements that there is memory for.
+    /// The number of elements that there is memory for.
     pub(crate) fn capacity(&self) -> usize {
         self.pages() * PAGE + self.few.len()
     }
@@ -100,7 +100,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
             + self.few.len() * mem::size_of::<E>()
     }
 
-    /// The element at an index, unless there is no memory for it.
+    /// The element at an index, or `None` if there is no memory for it.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&E> {
         match self.page(index / PAGE) {
@@ -109,7 +109,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         }
     }
 
-    /// The element at an index, to be changed, unless there is no memory for it.
+    /// The element at an index, to be changed, or `None` if there is no memory for it.
     #[inline]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut E> {
         // Not a `match`: without a page its borrow would still exclude that of `few`.
@@ -154,7 +154,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         self.len -= 1;
     }
 
-    /// Drops the pages behind the last element but for one. O(pages dropped).
+    /// Drops all but one of the pages behind the last element. O(pages dropped).
     #[inline]
     pub(crate) fn trim(&mut self) {
         self.truncate_pages(Self::pages_for(self.len) + 1);
@@ -177,7 +177,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
 }
 
 impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
-    /// Appends an element: a vacant one, or what was left over in its place. O(1), and a page of memory at most.
+    /// Appends an element: a vacant one, or what was left over in its place. O(1), plus at most a page of memory.
     #[inline]
     pub(crate) fn push_any(&mut self) {
         if self.len == self.capacity() {
@@ -186,7 +186,7 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
         self.len += 1;
     }
 
-    /// Appends an element. O(1), and a page of memory at most.
+    /// Appends an element. O(1), plus at most a page of memory.
     #[inline]
     pub(crate) fn push(&mut self, element: E) {
         self.push_any();

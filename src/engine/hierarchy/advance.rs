@@ -28,8 +28,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.next_work.end_idle_by(0);
     }
 
-    /// The next timer that is due, whose fire is paid for. `None` if no more timers are due, and then all upkeep is
-    /// done; or if the budget is used up.
+    /// The next timer that is due; its fire is subtracted from the budget. `None` if the budget is used up, or if no
+    /// more timers are due and all upkeep is done.
     ///
     /// Each timer visited and each bucket opened takes one unit of work.
     #[inline]
@@ -88,7 +88,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Opens all buckets that start by `until`, due or not, within the budget. Each timer visited and each bucket opened
-    /// takes one unit of work. If none is left, there may be more to do.
+    /// takes one unit of work. If the budget is used up, there may be more to do.
     #[cold]
     pub(crate) fn prepare(&mut self, until: u64, budget: &mut Budget) {
         while !budget.is_used_up() && !self.levels.is_empty() && self.levels.next_work.bucket_ns <= until {
@@ -115,7 +115,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.keep_up(budget);
     }
 
-    /// Extends the reach to the cursor, and migrates a share of the crowds ahead, where it is time for that.
+    /// Extends the reach to the cursor, and migrates a share of the crowds ahead, if it is time for that.
     #[inline]
     fn keep_up(&mut self, budget: &mut Budget) {
         if self.levels.has_upkeep() {

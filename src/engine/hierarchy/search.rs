@@ -26,7 +26,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         earliest
     }
 
-    /// When a level's next occupied bucket falls due, if one is occupied. The near heap counts as level 0. O(1).
+    /// When a level's next occupied bucket starts, if one is occupied. The near heap counts as level 0. O(1).
     pub(crate) fn level_wake(&self, level: usize) -> Option<u64> {
         let near = self.near.first().filter(|_| level == 0).map(|first| first.deadline);
         self.levels.next_start_ns(level).into_iter().chain(near).min()

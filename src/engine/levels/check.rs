@@ -60,7 +60,7 @@ impl<G: Geometry> Levels<G> {
         );
     }
 
-    /// Whether every far bucket that is occupied is the same one when a rotation is the last that was opened.
+    /// Whether every occupied far bucket keeps its number if `opened` becomes the last rotation that was opened.
     pub(super) fn keeps_far_numbers(&self, opened: u64) -> bool {
         let number = |bit, opened| Layout::<G>::number_from(FAR, bit, opened);
         let mut occupied = (0..u64::BITS as usize).filter(|bit| self.occupancy.far() >> bit & 1 != 0);

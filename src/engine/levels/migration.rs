@@ -2,9 +2,9 @@
 //!
 //! A bucket of a million timers that is cascaded in one call, when it starts, is a pause. So a crowd, a bucket of more
 //! than [`CROWD`](Layout::CROWD) timers, is opened when time enters the bucket before it, and is empty when it starts.
-//! The time in between is divided into 2^*j* steps, so that a step is for [`SHARE`](Migration::SHARE) timers to twice
-//! as many. In each step no more timers may be left than the total times the part of the steps that is left. A caller
-//! that advances often moves a few timers each time. A caller that sleeps is woken once for every
+//! The time in between is divided into 2^*j* steps, so that a step covers between [`SHARE`](Migration::SHARE) timers
+//! and twice as many. After each step, the part of the total that is left is at most the part of the steps that is
+//! left. A caller that advances often moves a few timers each time. A caller that sleeps is woken once for every
 //! [`WAKING_SHARE`](Migration::WAKING_SHARE) of them.
 
 use core::marker::PhantomData;
@@ -16,7 +16,7 @@ pub(super) struct Migration<G> {
     pub(super) bucket: Bucket,
     /// The number of timers that are left in the bucket.
     pub(super) left: usize,
-    /// How many there were when time entered the bucket before it.
+    /// The number of timers when time entered the bucket before it.
     pub(super) total: u64,
     pub(super) geometry: PhantomData<G>,
 }
@@ -48,7 +48,7 @@ impl<G: Geometry> Migration<G> {
         self.left.saturating_sub(((self.total * ahead) >> steps) as usize)
     }
 
-    /// The first time at which a share has that many timers, or the start of the bucket.
+    /// The first time at which a share has `timers` timers, or the start of the bucket.
     pub(super) fn share_ns(&self, timers: usize) -> u64 {
         let (steps, step) = self.steps();
         let others = (self.left + 1).saturating_sub(timers) as u64;

@@ -4,8 +4,9 @@ use super::{Levels, NEVER};
 use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
 
 impl<G: Geometry> Levels<G> {
-    /// The number that those of a level's occupied buckets are told by, from their [indexes](Layout::number_from): that
-    /// of the cursor's bucket, or on the far level that of the last rotation that was opened. None of them is below it.
+    /// The base from which [indexes](Layout::number_from) are turned into the numbers of a level's occupied buckets,
+    /// none of which is below it. It is the number of the cursor's bucket, or on the far level of the last rotation
+    /// that was opened.
     #[inline]
     pub(super) fn base(&self, level: usize) -> u64 {
         if level == FAR { self.reach[FAR - 1] - 1 } else { Layout::<G>::number(level, self.cursor) }
@@ -24,8 +25,8 @@ impl<G: Geometry> Levels<G> {
         self.next_work.set_bucket(first, first.map_or(NEVER, |it| Layout::<G>::start_ns(it)));
     }
 
-    /// The first occupied bucket, or the first after the given one, in the order of their starts; of
-    /// those that start together the coarser first. O(levels).
+    /// The first occupied bucket, or the first after the given one, in the order of their starts; among those that
+    /// start together, the coarser first. O(levels).
     pub(crate) fn bucket_after(&self, bucket: Option<Bucket>) -> Option<Bucket> {
         let mut next: Option<Bucket> = None;
         for level in 0..=FAR {
@@ -49,9 +50,9 @@ impl<G: Geometry> Levels<G> {
         next
     }
 
-    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Coarser
-    /// buckets lie beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the
-    /// bucket of level 1 that the cursor is in.
+    /// Whether `bucket` starts before every occupied bucket of `level` and above. May return `false` when it does.
+    /// Coarser buckets lie beyond all finer ones, unless one has been opened ahead of its time. In any case they lie
+    /// beyond the bucket of level 1 that the cursor is in.
     #[inline]
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
         let of_level_1 = |tick| Layout::<G>::number(1, tick);
@@ -69,7 +70,7 @@ impl<G: Geometry> Levels<G> {
         Some(Layout::<G>::start_ns(Bucket::new(level, number)))
     }
 
-    /// The number of a level's first occupied bucket from one on. O(1), far O(buckets).
+    /// The number of a level's first occupied bucket from `number` on. O(1), or O(buckets) on the far level.
     #[inline(never)]
     pub(super) fn next_occupied(&self, level: usize, number: u64) -> Option<u64> {
         if self.occupancy.is_empty(level) {

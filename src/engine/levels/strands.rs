@@ -7,7 +7,7 @@
 use crate::engine::list::List;
 use crate::engine::node::{Links, NodeIndex, Nodes, Place};
 
-/// The lists of a bucket.
+/// The number of lists of a bucket.
 const STRANDS: usize = 4;
 
 /// Nodes that are taken from a bucket together.
@@ -23,7 +23,7 @@ pub(crate) struct Strands {
     len: u32,
 }
 
-// So say the documents of a wheel's memory.
+// The documents state this size.
 const _: () = assert!(core::mem::size_of::<Strands>() == 36, "a bucket takes 36 bytes");
 
 impl Strands {
@@ -35,8 +35,8 @@ impl Strands {
         self.len as usize
     }
 
-    /// Links a node behind the last of its strand, and returns that one. The links of the node itself are the caller's
-    /// to write. O(1).
+    /// Appends a node to its strand, and returns the one before it. The caller writes the links of the node itself.
+    /// O(1).
     #[inline]
     pub(super) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
         self.len += 1;
@@ -52,7 +52,7 @@ impl Strands {
 
     /// Takes up to `most` nodes out, at most a batch of them, and returns how many: head and tail of each strand in
     /// turn. Afterwards they are linked nowhere. O(taken).
-    // It only walks: what is done with the nodes comes after, when they are in the cache. So more misses overlap.
+    // It only walks. The caller works on the nodes afterwards, when they are in the cache, so more misses overlap.
     pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut [NodeIndex; BATCH]) -> usize {
         let most = most.min(self.len()).min(BATCH);
         let (mut strand, mut taken) = (0, 0);

@@ -1,24 +1,24 @@
-//! The name of a lane.
+//! The handle of a lane.
 
 use crate::engine::node::NodeIndex;
 
 /// A lane of a [`Wheel`](crate::Wheel) or an [`IndexWheel`](crate::index::IndexWheel): a list for timers that are
-/// scheduled in the order in which they are due, as those of one constant delay are.
+/// scheduled in the order in which they are due, such as timers with one constant delay.
 ///
 /// Such a timer needs no bucket and no sorting. It is linked behind the last one of its lane, which is O(1), and it is
 /// not moved before it fires.
 ///
-/// A lane changes what calls cost and nothing else. A timer that is due before the last one of its lane is linked
-/// before up to four later ones at the end, so a few outliers do no harm. If more are later, the timer is scheduled as
-/// if no lane were named.
+/// A lane affects costs only. A timer that is due before the last one of its lane is linked
+/// before up to four later ones at the end, so a few outliers do no harm. If more than four are later, the lane is
+/// ignored.
 ///
 /// A lane of another wheel counts as this wheel's lane of the same number, in the order in which lanes were added. If
 /// there is none, the lane is ignored. A wheel that was stored and loaded has no lanes; a clone has the lanes of its
 /// original.
 ///
-/// Name a lane for timers that mostly fire or are evicted: that takes 0.3 to 0.6 of the time. If most are cancelled, or
-/// rescheduled several times before they fire, use none: a reschedule moves the timer from the middle of the lane to
-/// its end, and [`Wheel::reschedule`](crate::Wheel::reschedule) only writes the new deadline down.
+/// Use a lane for timers that mostly fire or are evicted: that takes 30 to 60 % of the time. Use none if most timers
+/// are cancelled, or rescheduled several times before they fire. In a lane, a reschedule moves the timer to the end;
+/// [`Wheel::reschedule`](crate::Wheel::reschedule) only writes the new deadline.
 ///
 /// ```
 /// use timer_wheel::{Lane, Wheel};

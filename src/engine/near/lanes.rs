@@ -60,12 +60,12 @@ impl Lanes {
         self.0.get(lane.get()).is_some_and(|end| end.deadline <= deadline)
     }
 
-    /// The last timer of a lane, unless it is empty.
+    /// The last timer of a lane, or `None` if the lane is empty.
     pub(super) fn last(&self, lane: Lane) -> Option<NodeIndex> {
         self.0.get(lane.get()).map(|end| end.tail).filter(|&tail| tail != NodeIndex::NIL)
     }
 
-    /// Makes a timer the last of a lane that [takes](Self::takes) it, and returns the one before, or nil.
+    /// Appends a timer to a lane that [takes](Self::takes) it, and returns the one before it, or nil.
     #[inline]
     pub(super) fn append(&mut self, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
         let end = &mut self.0[lane.get()];

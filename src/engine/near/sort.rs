@@ -23,7 +23,7 @@ impl Sorter {
     }
 }
 
-/// Fewer timers are inserted one by one.
+/// Fewer timers are sorted by insertion.
 const FEWEST: usize = 8;
 
 /// Parts of fewer words are left to insertion.
@@ -90,7 +90,7 @@ fn sort_words(words: &mut Vec<u64>, bits: u32, of_index: u32) {
     words.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
 }
 
-/// Moves each item down to where it belongs among those before it. O(n) if none has far to go.
+/// Sorts by insertion. O(n) if no item has far to move.
 fn insert_each<T: Copy>(items: &mut [T], precedes: impl Fn(&T, &T) -> bool) {
     for next in 1..items.len() {
         let item = items[next];
@@ -103,8 +103,8 @@ fn insert_each<T: Copy>(items: &mut [T], precedes: impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// Sorts a few words below `2^bits` by how many of the others come before each. `false`, with nothing changed, if there
-/// are too many, or two of them have the same upper bits.
+/// Sorts a few words below `2^bits` by counting how many of the others come before each. Returns `false` and changes
+/// nothing if there are too many words, or two of them have the same upper bits.
 ///
 /// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
 /// depends on the data. It compares each with every other, which the compiler turns into vector
@@ -167,13 +167,12 @@ fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32)
     }
 }
 
-/// The number of parts that so many words are sorted into: at least as many, up to 2,048.
+/// The number of parts that `words` words are sorted into: at least as many, up to 2,048.
 fn parts_of(words: usize) -> usize {
     2 << words.ilog2().min(10)
 }
 
-/// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are
-/// in the largest part.
+/// Distributes words over `ends.len()` parts, by their bits from `shift` on. Returns the size of the largest part.
 fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]) -> usize {
     let mask = ends.len() - 1;
     let part = |word: u64| (word >> shift) as usize & mask;
