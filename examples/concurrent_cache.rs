@@ -1,10 +1,10 @@
-//! A cache for many threads: shards, each a lock around a map and a wheel of its own, and one
-//! thread that expires what is overdue, off the request path and a budget at a time.
+//! A cache for many threads. Each shard is a lock around a map and a wheel of its own. One thread expires overdue
+//! entries off the request path, a budget at a time.
 //!
-//! Requests never expire anything. They read the deadline of the entry they find, so that an
-//! overdue one is gone for them whether or not the sweeper has come round to it.
+//! Requests never expire anything. They check the deadline of the entry they find, so an overdue entry is a miss even
+//! before the sweeper has removed it.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ struct Cache<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
-    /// A cache whose `sweeper` is woken when it must sleep less than it thought.
+    /// A cache whose `sweeper` is woken when it must wake up sooner than it planned.
     fn new(now: u64, sweeper: Thread) -> Self {
         let shard = |_| Mutex::new(Shard { entries: HashMap::new(), timers: Wheel::with_geometry(now) });
         Self { shards: (0..SHARDS).map(shard).collect(), hasher: RandomState::new(), sweeper }
@@ -58,10 +58,10 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         (now < entry.deadline).then(|| entry.value.clone())
     }
 
-    /// Writes an entry that lives until `deadline`, and says whether it replaced another.
+    /// Writes an entry that lives until `deadline`, and returns whether it replaced another.
     fn insert(&self, key: K, value: V, deadline: u64) -> bool {
         let mut shard = self.shard_of(&key);
-        // Each look is the read of a field: must the wheel be advanced sooner than before?
+        // `wake_at` reads a field. It shows whether the wheel must be advanced sooner than before.
         let wake = shard.timers.wake_at();
         let timer = shard.timers.schedule(deadline, key.clone());
         let sooner = wake.is_none_or(|wake| shard.timers.wake_at() < Some(wake));
@@ -84,8 +84,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         Some(entry.value)
     }
 
-    /// Goes once round the shards, and says how many entries it expired and how many nanoseconds
-    /// it may be until the next round.
+    /// Visits each shard once. Returns the number of entries that expired, and the nanoseconds until the next round.
     fn sweep(&self, now: u64) -> (usize, Option<u64>) {
         let mut expired = 0;
         let mut wait = None;
@@ -104,13 +103,13 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         (expired, wait)
     }
 
-    /// Sweeps until told to stop, and says how many entries that expired.
+    /// Sweeps until `stop` is set, and returns the number of entries that expired.
     fn run_sweeper(&self, clock: &SystemClock, stop: &AtomicBool) -> usize {
         let mut expired = 0;
         while !stop.load(Ordering::Acquire) {
             let (count, wait) = self.sweep(clock.now());
             expired += count;
-            // An insert that needs us sooner unparks us, also between the sweep and here.
+            // An insert that needs us sooner unparks us, even between the sweep and here.
             match wait {
                 Some(0) => {}
                 Some(wait) => thread::park_timeout(Duration::from_nanos(wait)),
@@ -162,7 +161,7 @@ fn main() {
             scope.spawn(move || serve(cache, clock, worker))
         });
         let server = scope.spawn(|| {
-            // All of them first: the sweeper must be stopped even if a request failed.
+            // Join all first: the sweeper must be stopped even if a request failed.
             let ends = workers.map(|worker| worker.join());
             stop.store(true, Ordering::Release);
             cache.sweeper.unpark();
@@ -171,7 +170,7 @@ fn main() {
         (cache.run_sweeper(&clock, &stop), server.join().expect("no request fails"))
     });
 
-    // The end of time, for what is left.
+    // A last sweep at the end of time, for the entries that are left.
     let mut left = 0;
     loop {
         let (expired, wait) = cache.sweep(u64::MAX);

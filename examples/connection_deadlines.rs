@@ -5,7 +5,7 @@
 //! accepts no more connections, says good-bye on those that are open, and shuts the timer down without blocking the
 //! runtime. It does without the feature `time` of tokio.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features timer && cargo add tokio@1 --features io-util,macros,net,rt,sync`
 
 use std::error::Error;
@@ -84,7 +84,7 @@ impl Connection {
                 (Some(hello), None) => *allowed.insert(Duration::from_millis(hello.parse().map_err(io::Error::other)?)),
                 (None, _) => return Ok(End::Closed),
             };
-            // The deadline moves with each message. After the first that takes no lock and no allocation.
+            // The deadline moves with each message. After the first message, this takes no lock and no allocation.
             let deadline = Instant::now().checked_add(allowed);
             silence.reset(deadline.ok_or_else(|| io::Error::other("nobody may be silent for so long"))?);
         }
@@ -110,12 +110,12 @@ async fn read_line(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Strin
     }
 }
 
-/// Waits until the server is to end.
+/// Waits until the server stops.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     _ = stop.wait_for(|is_over| *is_over).await;
 }
 
-/// Accepts connections until the server is to end, and waits for those that are open: how each has ended.
+/// Accepts connections until the server stops, then waits for the open ones. Returns how each has ended.
 async fn listen(listener: TcpListener, timer: Timer, mut stop: watch::Receiver<bool>) -> io::Result<Vec<End>> {
     let (mut connections, mut ends) = (JoinSet::new(), Vec::new());
     loop {

@@ -1,12 +1,12 @@
-//! A cache in which an entry is one record: key, value, deadline, and its place in the order of use. The wheel knows
-//! the entry by the index of its record and keeps no copy of anything else.
+//! A cache in which an entry is one record: key, value, deadline, and its place in the order of use. The wheel
+//! identifies the entry by the index of its record and keeps no copy of anything else.
 //!
-//! A use renews the entry by writing its deadline into the record, and the wheel is not told. A timer that fires too
+//! A use renews the entry by writing its deadline into the record, without a call of the wheel. A timer that fires too
 //! early for its record is rearmed. All entries have one TTL, so those that are not used again stay in a lane.
 //!
 //! The cache cancels the timer of a record before it frees the record.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel && cargo add slab@0.4`
 
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ impl Cache {
         Self { capacity, ttl, index_of, entries, newest: None, oldest: None, wheel, lane }
     }
 
-    /// The value of a key, which is the newest then.
+    /// The value of a key, which becomes the newest.
     fn get(&mut self, key: &str, now: Duration) -> Option<u32> {
         self.expire(now);
         let index = *self.index_of.get(key)?;

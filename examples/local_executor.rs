@@ -1,6 +1,6 @@
-//! An executor on one thread, on epoll or its like by `mio`, whose tasks read a socket, sleep and give up in time.
+//! An executor on one thread, with `mio` for epoll or its like, whose tasks read a socket, sleep and time out.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features local && cargo add mio@1 --features os-poll,net`
 
 use std::future::{Future, poll_fn};
@@ -46,7 +46,7 @@ fn run(poll: &mut mio::Poll, timer: &LocalTimer<TurnClock>, tasks: Vec<Task>) ->
         if tasks.iter().all(Option::is_none) {
             return Ok(());
         }
-        // For no time at all if sleeps are left from the last turn.
+        // Does not wait if sleeps are left from the last turn.
         match poll.poll(&mut events, timer.wake_at().map(|at| system.until(at))) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             result => result?,

@@ -3,7 +3,7 @@
 //! A task locks the wheel itself, moves its timer, and compares `wake_at` before and after. It notifies the thread that
 //! waits for the next timer only if that time has become earlier. No operation goes through a queue.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ impl Reactor {
         }
     }
 
-    /// A cancelled timer makes no wake-up earlier, so nobody is notified.
+    /// A cancel makes no wake-up earlier, so no notification is needed.
     fn disarm(&self, timer: &mut Option<TimerKey>) {
         if let Some(key) = timer.take() {
             self.lock().cancel(key);
@@ -71,7 +71,7 @@ impl Reactor {
                 let wait = self.clock.until(wake_at(&timers));
                 timers = self.poller.wait_timeout(timers, wait).expect("as in `lock`").0;
             } else {
-                // A waker is the code of others, and may lock the timers.
+                // A waker is foreign code, and may lock the timers.
                 drop(timers);
                 due.into_iter().for_each(Waker::wake);
                 timers = self.lock();

@@ -1,6 +1,6 @@
-//! A window looks at its store again after lost news, and forgets nothing meanwhile.
+//! A window scans its store again after a lost notification, and forgets nothing meanwhile.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features window`
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use timer_wheel::window::{Position, Window};
 
-/// Answers the scans that the window asks for, from a set in the place of a database.
+/// Answers the scans that the window asks for, from a set that stands for a database.
 fn load(window: &mut Window<&'static str>, store: &BTreeSet<Position<&'static str>>) {
     while let Some(load) = window.load() {
         let rest = store.range((load.after.map_or(Unbounded, Excluded), Unbounded));
@@ -25,7 +25,7 @@ fn main() {
     let mut window = Window::new(4);
     load(&mut window, &store);
 
-    store.insert((20, "eggs")); // Its news are lost with the connection. Once that is there again:
+    store.insert((20, "eggs")); // Its notification is lost with the connection. Once that is back:
     let floor = window.wake_at().map(|first| (first - 1, ""));
     window.recheck(floor);
     assert_eq!(window.poll(10), Some((10, "tea")), "due rows do not wait for the recheck");

@@ -2,7 +2,7 @@
 //!
 //! One replica stands for all, and its log commits whatever is proposed. `demos/raft-ttl` has the same on a consensus engine.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features ttl`
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ enum Event {
     Role(Role),
     /// An entry of the log, and its index.
     Committed(u64, Command),
-    /// The log did not take these.
+    /// The log refused these.
     Refused(Expiries),
 }
 

@@ -1,10 +1,10 @@
 //! Webhooks that are delivered until they are acknowledged, at most five times, by a program that dies in between.
 //!
-//! The program stores its queue in a file after each turn. It is stopped where deliveries are pending, stays down for a
+//! The program stores its queue in a file after each turn. It dies while deliveries are pending, stays down for a
 //! minute, and goes on. A simulated receiver refuses some deliveries, loses others and answers late. Time is simulated,
 //! too: the loop moves it to whatever comes first, an answer or the queue's wake-up.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features retry,serde && cargo add serde_json@1`
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ fn deliver(hook: &str, attempt: u32) -> Option<(u64, bool)> {
     }
 }
 
-/// What came of the hooks: how often each was delivered.
+/// The outcomes of the hooks, and how often each was delivered.
 #[derive(Debug, Default)]
 struct Outcomes {
     delivered: BTreeMap<String, u32>,
@@ -42,7 +42,7 @@ struct Outcomes {
     given_up: Vec<String>,
 }
 
-/// The queue that the file holds, or if there is none the first one.
+/// The queue that is stored in the file, or a new one if there is no file.
 fn open(file: &Path) -> Result<RetryQueue<String>, Box<dyn Error>> {
     let mut queue = if file.exists() {
         serde_json::from_slice(&fs::read(file)?)?
@@ -104,7 +104,7 @@ fn run(file: &Path, start: u64, death: u64, outcomes: &mut Outcomes) -> Result<(
     Ok(())
 }
 
-/// A file that is removed at the end, however that comes.
+/// A file that is removed when it is dropped.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -130,7 +130,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(open(&file.0)?.is_empty());
     assert_eq!(outcomes.acknowledged.len(), 4, "each once");
     assert_eq!(outcomes.given_up, ["never answered"]);
-    // The attempts of before the restart count.
+    // Attempts from before the restart count.
     let attempts = HOOKS.map(|hook| outcomes.delivered[hook]);
     assert_eq!(attempts, [1, 4, 2, 2, 5]);
     Ok(())

@@ -1,10 +1,10 @@
-//! Sessions that end after ten minutes without a request: a job a session, postponed by each request.
+//! Sessions that end after ten minutes without a request: one job a session, postponed by each request.
 //!
 //! A request may come just when its session ends: the job is under way already and cannot be postponed.
 //! Then the request begins another session, and the job must leave that one alone. So each session has
-//! a number, and a job ends the one it was made for.
+//! a number, and a job ends only the session that it was made for.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features timer`
 
 use std::collections::BTreeMap;
@@ -34,9 +34,9 @@ impl Sessions {
         Self { open: Arc::default(), expiry: KeyedTimer::new(timer) }
     }
 
-    /// Puts the end of a session off, or begins one.
+    /// Postpones the end of a session, or begins one.
     fn request(&self, user: &'static str) {
-        // Locked throughout, so that a user's session and job are of the same number.
+        // Locked throughout, so that a user's session and job have the same number.
         let mut open = self.open.lock().unwrap();
         if self.expiry.reschedule_after(user, IDLE) {
             return;
@@ -57,7 +57,7 @@ impl Sessions {
     fn log_out(&self, user: &'static str) {
         let mut open = self.open.lock().unwrap();
         open.sessions.remove(user);
-        // `false` would say that the session is just ending. The job finds nothing to end.
+        // `false` would mean that the session is just ending. Its job then finds nothing to end.
         self.expiry.remove(user);
     }
 
@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((statistics.cancelled, statistics.fired), (1, 2));
     println!("eve logged out, bob expired after 10 minutes, ann after 55");
 
-    // A request while the job of the end is under way: whichever comes first, the user is in.
+    // A request while the job of the end is under way: whichever comes first, the user is logged in.
     for _ in 0..1_000 {
         sessions.request("tim");
         clock.advance(IDLE);

@@ -1,11 +1,10 @@
 //! A discrete-event simulation: a hundred servers, requests that come at random and wait their
-//! turn, and the wheel as the list of what happens next. What it finds is checked against queueing
-//! theory (M/M/1).
+//! turn, and the wheel as the event list. The results are checked against queueing theory (M/M/1).
 //!
 //! Events come in exact order of their times, and those of one instant in the order in which they
 //! were scheduled. So one seed gives one run, on every machine and with every geometry.
 //!
-//! In a package beside the checkout:
+//! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel && cargo add rand@0.10 rand_distr@0.6 rand_pcg@0.10 --no-default-features`
 
 use std::collections::VecDeque;
@@ -18,7 +17,7 @@ use timer_wheel::{Caffeine, Geometry, Micros, Wheel};
 const SERVERS: usize = 100;
 const CYCLES: usize = 500; // of each server
 const MEAN_SERVICE: f64 = 1e6; // in nanoseconds
-const LOAD: f64 = 0.7; // the part of a server's capacity that is asked for
+const LOAD: f64 = 0.7; // the part of a server's capacity that is used
 
 enum Event {
     Arrival(usize),
@@ -39,7 +38,7 @@ struct Cycle {
 
 #[derive(Default)]
 struct Server {
-    /// When each request came, the one that is being served first.
+    /// The arrival time of each request. The first one is being served.
     requests: VecDeque<u64>,
     cycle: Cycle,
     cycles_left: usize,
@@ -47,7 +46,7 @@ struct Server {
 }
 
 impl Server {
-    /// Adds up what was so since the last event.
+    /// Adds the time since the last event to the sums.
     fn pass_time(&mut self, now: u64) {
         let time = now - self.seen_at;
         self.cycle.time += time;
@@ -114,7 +113,7 @@ fn simulate<G: Geometry>(seed: u64) -> Vec<Cycle> {
     cycles
 }
 
-/// A ratio of two sums over all cycles, and what theory says of it.
+/// A ratio of two sums over all cycles, and its value in theory.
 type Measure = (&'static str, f64, fn(&Cycle) -> (u64, u64));
 
 const MEASURES: [Measure; 3] = [
@@ -126,7 +125,7 @@ const MEASURES: [Measure; 3] = [
 fn main() {
     let cycles = simulate::<Micros>(1);
     assert_eq!(cycles.len(), SERVERS * CYCLES);
-    // Ticks a million times as long change what it costs, and nothing else.
+    // Ticks a million times as long change the costs only.
     assert!(cycles == simulate::<Caffeine>(1), "one seed, one run");
 
     for cycle in &cycles {
@@ -138,7 +137,7 @@ fn main() {
         let (over, under) = cycles.iter().map(sums).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let ratio = over as f64 / under as f64;
         println!("{name:40} {theory:12.4} {ratio:12.4}");
-        // As there is one seed, this holds always or never.
+        // Because there is one seed, this holds always or never.
         assert!((ratio / theory - 1.0).abs() < 0.03, "theory and simulation disagree");
     }
     let served: u64 = cycles.iter().map(|cycle| cycle.served).sum();
