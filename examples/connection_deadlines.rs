@@ -1,9 +1,9 @@
 //! A server on tokio that ends a connection when it hears nothing from it, over real sockets, with a graceful end.
 //!
-//! As in MQTT, a client says first how long it may be silent: a number of milliseconds on a line of its own. Each further
-//! line is a message, which the server sends back, and which moves the deadline of the connection. At its end the server
-//! accepts no more connections, says good-bye on those that are open, and shuts the timer down without blocking the
-//! runtime. It does without the feature `time` of tokio.
+//! As in MQTT, a client says first how long it may be silent: a number of milliseconds on a line of its own. Each
+//! further line is a message, which the server sends back, and which moves the deadline of the connection. At its end
+//! the server accepts no more connections, says good-bye on those that are open, and shuts the timer down without
+//! blocking the runtime. It does without the feature `time` of tokio.
 //!
 //! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features timer && cargo add tokio@1 --features io-util,macros,net,rt,sync`
@@ -66,7 +66,8 @@ impl Connection {
             let line = tokio::select! {
                 line = read_line(&mut self.stream) => line?,
                 over = &mut silence => {
-                    // An error if the timer was shut down, which this program does last, or is full: this one has no limit.
+                    // An error if the timer was shut down, which this program does last, or is full: this one has no
+                    // limit.
                     over.map_err(io::Error::other)?;
                     self.send("silent for too long").await?;
                     return Ok(End::Silent);

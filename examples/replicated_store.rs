@@ -1,6 +1,8 @@
-//! The TTL layer around a log: what a replicated store does with each entry, with a snapshot, and in the loop that proposes.
+//! The TTL layer around a log: what a replicated store does with each entry, with a snapshot, and in the loop that
+//! proposes.
 //!
-//! One replica stands for all, and its log commits whatever is proposed. `demos/raft-ttl` has the same on a consensus engine.
+//! One replica stands for all, and its log commits whatever is proposed. `demos/raft-ttl` has the same on a consensus
+//! engine.
 //!
 //! In a package next to the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features ttl`

@@ -6,8 +6,8 @@
 /// ends later than another never gets an earlier time. Therefore timers with the same slack keep the order of their
 /// deadlines, except that some of them become equal. Linux had this for the timers of its wheel, as `apply_slack`.
 ///
-/// Both times may be any `u64`, in any unit. A window that begins at 0 gives 0, all of whose bits are zero. If `latest` is
-/// before `earliest` the window is empty, and the answer is `earliest`: no timer is early.
+/// Both times may be any `u64`, in any unit. A window that begins at 0 gives 0, all of whose bits are zero. If `latest`
+/// is before `earliest` the window is empty, and the answer is `earliest`: no timer is early.
 ///
 /// ```
 /// use timer_wheel::{Wheel, align};

@@ -39,7 +39,8 @@ pub enum Backoff {
 }
 
 impl Backoff {
-    /// How long to wait after attempt number `attempt` has failed, the first being 1, before the next one is made. O(1).
+    /// How long to wait after attempt number `attempt` has failed, the first being 1, before the next one is made.
+    /// O(1).
     ///
     /// For programs that keep their retries in a table of their own; [`RetryQueue`] and [`TtlSet`] use the
     /// same delays. The same arguments give the same delay on every machine. Jitter is derived from `seed`, such as the

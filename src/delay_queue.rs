@@ -87,8 +87,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// and no item comes before its deadline. How late it comes depends on tokio, whose timers fire at the end of a
 /// millisecond, and on the task.
 ///
-/// An instant more than 548 years after the queue was made counts as 548 years after it, and one more than 36 years before
-/// as 36 years before. That includes any [`Duration`] that is too long to be added to the
+/// An instant more than 548 years after the queue was made counts as 548 years after it, and one more than 36 years
+/// before as 36 years before. That includes any [`Duration`] that is too long to be added to the
 /// present time, such as [`Duration::MAX`]. [`deadline`](DelayQueue::deadline) returns that last instant, or another
 /// one in the far future where `Instant` does not reach as far.
 ///
@@ -329,7 +329,7 @@ impl<T> DelayQueue<T> {
         assert!(self.try_reset_at(key, when), "{INVALID_KEY}");
     }
 
-    /// Like [`reset`](DelayQueue::reset), but returns `false` if the item is not in the queue any
+    /// As [`reset`](DelayQueue::reset), but returns `false` if the item is not in the queue any
     /// more. O(1).
     ///
     /// tokio-util's queue has no such method.
@@ -349,7 +349,7 @@ impl<T> DelayQueue<T> {
         self.reset_for(key, self.timeline.after(timeout))
     }
 
-    /// Like [`reset_at`](DelayQueue::reset_at), but returns `false` if the item is not in the queue
+    /// As [`reset_at`](DelayQueue::reset_at), but returns `false` if the item is not in the queue
     /// any more. O(1).
     ///
     /// tokio-util's queue has no such method.
@@ -437,8 +437,8 @@ impl<T> DelayQueue<T> {
 
     /// The key of the item that will be delivered next, due or not.
     ///
-    /// O(items that are due, or share the first bucket of the wheel with that one), with each call: 20 ms with a million
-    /// items within 200 ms. Do not call it for each item that is inserted.
+    /// O(items that are due, or share the first bucket of the wheel with that one), with each call: 20 ms with a
+    /// million items within 200 ms. Do not call it for each item that is inserted.
     ///
     /// ```
     /// use std::time::Duration;
@@ -555,7 +555,7 @@ impl<T> DelayQueue<T> {
         self.wheel.shrink_to_fit();
     }
 
-    /// Same as [`shrink_to_fit`](DelayQueue::shrink_to_fit). O(n).
+    /// See [`shrink_to_fit`](DelayQueue::shrink_to_fit). O(n).
     ///
     /// tokio-util's `compact` moves the items together, and looks each key up in a map from then on. This
     /// one moves nothing.

@@ -438,7 +438,7 @@ impl<G: Geometry> IndexWheel<G> {
         self.len() == 0
     }
 
-    /// All timers in the order in which they will fire, without disturbing the wheel. Lazy, like
+    /// All timers in the order in which they will fire, without disturbing the wheel. Lazy. See
     /// [`Wheel::ascending`](crate::Wheel::ascending).
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
         self.hierarchy.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })

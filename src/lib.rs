@@ -180,9 +180,9 @@
 //!
 //! # Memory
 //!
-//! Memory is proportional to the number of live timers. A timer takes a node: 24 bytes, 4 for the generation of its key,
-//! and the value, rounded up to its alignment. That is 32 bytes with no value or a `u32`, 40 with a `u64`, and 64 with a
-//! `u128`. Pages add about one byte a timer. A level takes 36 bytes for each of its buckets once it is used.
+//! Memory is proportional to the number of live timers. A timer takes a node: 24 bytes, 4 for the generation of its
+//! key, and the value, rounded up to its alignment. That is 32 bytes with no value or a `u32`, 40 with a `u64`, and 64
+//! with a `u128`. Pages add about one byte a timer. A level takes 36 bytes for each of its buckets once it is used.
 //!
 //! Beyond 128 timers, memory grows in pages of 256, and no timer is copied. After a peak, advances release memory a
 //! page at a time, and [`shrink_to_fit`](Wheel::shrink_to_fit) releases spare memory at once. [`stats`](Wheel::stats)
@@ -212,7 +212,8 @@
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch for when this wheel replaces a crate's own timers.
 //! - [Drivers](guide::drivers) and [the TTL layer](guide::ttl): jobs on threads, and keys of a replicated store.
-//! - [Across a restart](guide::restart), [timers beyond memory](guide::durable), and [testing with a clock of your own](guide::own_clock).
+//! - [Across a restart](guide::restart), [timers beyond memory](guide::durable), and [testing with a clock of your
+//!   own](guide::own_clock).
 //! - [How the wheel works](guide::design), [what it costs](guide::performance), and [the terms](guide::terms).
 //! - [Programs](guide::programs): complete, to read and to copy.
 //!
@@ -233,9 +234,9 @@
 //! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |
 //! | `tracing` | events of `timer` and `ttl`: starts and ends, late and panicking jobs, proposals and their failures | `tracing` | 1.85 |
 //!
-//! Features combine freely: `cargo add timer-wheel --features retry,serde` stores retry queues. For `no_std`, turn the default
-//! off: `cargo add timer-wheel --no-default-features --features ttl`. No feature changes what another one does, and none
-//! contains `unsafe`.
+//! Features combine freely: `cargo add timer-wheel --features retry,serde` stores retry queues. For `no_std`, turn the
+//! default off: `cargo add timer-wheel --no-default-features --features ttl`. No feature changes what another one does,
+//! and none contains `unsafe`.
 //!
 // Links to items whose features are off.
 #![cfg_attr(not(feature = "local"), doc = "[`local`]: #features")]

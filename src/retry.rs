@@ -100,17 +100,18 @@ struct Delivery<T> {
 ///
 /// # Restarts
 ///
-/// Take an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change, or
-/// at intervals. Later changes are lost in a crash: values put in since are gone, and values taken out since are
+/// Take an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change,
+/// or at intervals. Later changes are lost in a crash: values put in since are gone, and values taken out since are
 /// delivered again.
 ///
-/// - With feature `serde`, `RetryQueue<T>` can be stored and loaded: clock, keys, values, attempts and times. Bad input is
-///   an error. Settings are not stored: a loaded queue has the default ones until [`set_config`](Self::set_config). A key
-///   that was issued after the queue was stored may identify another value of the loaded queue.
-/// - Without it, store what [`iter`](Self::iter) shows, and give it to [`push_again`](Self::push_again). Keys are new then.
+/// - With feature `serde`, `RetryQueue<T>` can be stored and loaded: clock, keys, values, attempts and times. Bad input
+///   is an error. Settings are not stored: a loaded queue has the default ones until [`set_config`](Self::set_config).
+///   A key that was issued after the queue was stored may identify another value of the loaded queue.
+/// - Without it, store what [`iter`](Self::iter) shows, and give it to [`push_again`](Self::push_again). Keys are new
+///   then.
 ///
-/// A delivery that was pending is due after a restart, because its outcome is unknown; if it was the last attempt, the value
-/// is handed back. Attempts go on counting.
+/// A delivery that was pending is due after a restart, because its outcome is unknown; if it was the last attempt, the
+/// value is handed back. Attempts go on counting.
 ///
 /// ```
 /// use timer_wheel::Budget;
@@ -385,8 +386,8 @@ impl<T> RetryQueue<T> {
     ///
     /// # Errors
     ///
-    /// [`RetryError::InvalidConfig`] if the retry delay or the pending timeout is 0, if there is no attempt, or if the cap
-    /// of the backoff is below the retry delay.
+    /// [`RetryError::InvalidConfig`] if the retry delay or the pending timeout is 0, if there is no attempt, or if the
+    /// cap of the backoff is below the retry delay.
     ///
     /// ```
     /// use core::time::Duration;

@@ -50,12 +50,13 @@
 // periodic one stays without its work, which comes back when the run has ended. A job that runs on the timer thread is
 // started where it is handed out.
 //
-// *Letting callers in.* Between two pieces the thread unlocks a shard for nanoseconds, and its lock is not fair. So a caller
-// that finds the lock taken counts itself. Before its next piece, the thread waits until the callers counted by then
-// have had the lock: `Shard::queue_after_others`. It does not wait for later callers, so they cannot starve it.
+// *Letting callers in.* Between two pieces the thread unlocks a shard for nanoseconds, and its lock is not fair. So a
+// caller that finds the lock taken counts itself. Before its next piece, the thread waits until the callers counted by
+// then have had the lock: `Shard::queue_after_others`. It does not wait for later callers, so they cannot starve it.
 //
-// *Tasks that sleep* have an occupant in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
-// such an occupant has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
+// *Tasks that sleep* have an occupant in the wheel as jobs have, with the waker in it, and leave when they are fired.
+// Once such an occupant has been reset, its deadline is in an atomic that the task shares with the thread: see
+// `SharedDeadline`.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
 // until the first of these, its *alarm*, `Times::alarm`. A call that changes a queue lowers the shard's time if
@@ -279,8 +280,8 @@ impl Timer {
     /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] no further job does.
     /// Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
     /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
-    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run
-    /// is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
+    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose
+    /// run is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
     /// returns no jobs.
     ///
     /// The call blocks, even while a job runs on the thread. From a task, make it on another thread:

@@ -45,11 +45,11 @@
 //!
 //! # How it is built
 //!
-//! The entries are the values of a [`Wheel`](crate::Wheel), by deadline. An entry that the leader proposes is *in flight*:
-//! pending, or waiting to be proposed again. It keeps its deadline and its handle, and the wheel holds it out of the order. A
-//! second `Wheel` has the flights, by the time of their timeout or retry. At most [`max_pending`](TtlConfig::max_pending)
-//! entries are in flight. This bounds a change of role, which puts each of them back in its place (about 2 ms for
-//! 4,096). It also keeps a leader from flooding a log that is behind.
+//! The entries are the values of a [`Wheel`](crate::Wheel), by deadline. An entry that the leader proposes is *in
+//! flight*: pending, or waiting to be proposed again. It keeps its deadline and its handle, and the wheel holds it out
+//! of the order. A second `Wheel` has the flights, by the time of their timeout or retry. At most
+//! [`max_pending`](TtlConfig::max_pending) entries are in flight. This bounds a change of role, which puts each of them
+//! back in its place (about 2 ms for 4,096). It also keeps a leader from flooding a log that is behind.
 
 // rustdoc shows the methods of `TtlSet` and `TtlQueue` in the order of these modules.
 mod queue;

@@ -31,8 +31,8 @@ pub struct LocalSleep<C> {
 }
 
 impl<C: TimeSource> LocalSleep<C> {
-    /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
-    /// connection, with each message. O(1).
+    /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of
+    /// a connection, with each message. O(1).
     ///
     /// If the task was woken, or the sleep has been ready, it starts anew. It must then be polled again to wake its
     /// task.

@@ -169,8 +169,8 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back. A caller that does
-    /// not need the job writes `map_err(Reason::from)?`. The error is then [`Send`] and [`Sync`] whatever the job
+    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back. A caller that
+    /// does not need the job writes `map_err(Reason::from)?`. The error is then [`Send`] and [`Sync`] whatever the job
     /// holds, as `Box<dyn Error + Send + Sync>` and `anyhow` require.
     ///
     /// ```

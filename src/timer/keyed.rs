@@ -115,11 +115,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.admit(key, self.timer.shared().clock.deadline_at(instant), job, |_| false)
     }
 
-    /// Reschedules the job of a key to `delay` from now, or runs `job` then if the key has none. Returns whether the key
-    /// had a live job. O(1). Rescheduling allocates nothing, and drops `job`.
+    /// Reschedules the job of a key to `delay` from now, or runs `job` then if the key has none. Returns whether the
+    /// key had a live job. O(1). Rescheduling allocates nothing, and drops `job`.
     ///
-    /// A job that was handed to an executor and has not started cannot be rescheduled any more. `job` replaces it, as with
-    /// [`set_after`](KeyedTimer::set_after).
+    /// A job that was handed to an executor and has not started cannot be rescheduled any more. `job` replaces it, as
+    /// with [`set_after`](KeyedTimer::set_after).
     ///
     /// For a deadline that each message renews: a heartbeat, a session, a lease.
     ///

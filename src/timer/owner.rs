@@ -73,8 +73,8 @@ impl Shards {
 
     /// Closes all shards to new jobs. The first call decides how the timer ends.
     ///
-    /// A job that is admitted before all shards are closed is scheduled before the thread learns of the shutdown, so a drain
-    /// runs it if it is due.
+    /// A job that is admitted before all shards are closed is scheduled before the thread learns of the shutdown, so a
+    /// drain runs it if it is due.
     pub(super) fn end(&self, how: Shutdown) {
         let mut calls = lock(&self.shared.calls);
         if calls.ending.is_none() {

@@ -54,10 +54,11 @@ impl Places {
     }
 }
 
-/// A job or a sleep in the wheel: the value of its timer. It must be dropped without a lock, because its closure or waker is the user's.
+/// A job or a sleep in the wheel: the value of its timer. It must be dropped without a lock, because its closure or
+/// waker is the user's.
 ///
-/// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would be a
-/// fifth of the cost.
+/// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would
+/// be a fifth of the cost.
 pub(super) enum Occupant {
     /// A job that was neither handed out nor runs.
     Waiting(Planned),
@@ -73,8 +74,8 @@ impl Occupant {
     }
 }
 
-// A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
-// takes 10 ns longer, because the copy of the occupant then waits for a byte that was just written.
+// A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a
+// cancel takes 10 ns longer, because the copy of the occupant then waits for a byte that was just written.
 const _: () = assert!(size_of::<Occupant>() <= 4 * size_of::<u64>());
 
 /// A job in the wheel.
@@ -280,11 +281,11 @@ impl Sleeper {
 
 /// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired; no sleep is due at [`NEVER`].
 ///
-/// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The wheel keeps
-/// the sleep at the old time. When that time comes, the timer thread tries to swap it here for [`NEVER`]. If it
-/// succeeds, the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that
-/// it finds. A reset swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Only one of
-/// the two can succeed. No other memory depends on the deadline, so the order is relaxed.
+/// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The
+/// wheel keeps the sleep at the old time. When that time comes, the timer thread tries to swap it here for [`NEVER`].
+/// If it succeeds, the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline
+/// that it finds. A reset swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Only
+/// one of the two can succeed. No other memory depends on the deadline, so the order is relaxed.
 ///
 /// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
 ///

@@ -57,8 +57,8 @@ impl Shard {
 
     /// For the timer thread between two pieces of its work: first lets in the threads that already wait for the lock.
     ///
-    /// The lock is not fair. The thread unlocks it and locks it again within nanoseconds, and a caller that is being woken
-    /// would lose the race again and again.
+    /// The lock is not fair. The thread unlocks it and locks it again within nanoseconds, and a caller that is being
+    /// woken would lose the race again and again.
     pub(super) fn queue_after_others(&self) -> MutexGuard<'_, Queue> {
         let mut queue = self.queue();
         // Each of these threads gets the lock while this one waits, and counts itself. Later callers may get the lock

@@ -82,8 +82,8 @@ impl Sleep {
         Self { wait: Wait::new(Arc::clone(timer.shards().own()), deadline) }
     }
 
-    /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
-    /// connection, with each message. O(1).
+    /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of
+    /// a connection, with each message. O(1).
     ///
     /// The sleep is not ready before the `instant` of the last `reset` that has returned. If the deadline had passed,
     /// or the sleep had given its result, even an error, it starts anew. It must then be polled again to wake its task.

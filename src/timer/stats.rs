@@ -54,8 +54,8 @@ pub struct TimerStats {
     pub abandoned: u64,
     /// Runs that began more than [`Builder::late_after`](super::Builder::late_after) after their deadline.
     pub late: u64,
-    /// How often the timer thread woke up: for jobs, for callers that need an earlier time, and to open or move a bucket
-    /// ahead of time.
+    /// How often the timer thread woke up: for jobs, for callers that need an earlier time, and to open or move a
+    /// bucket ahead of time.
     pub wake_ups: u64,
     pub(super) lateness: Lateness,
 }

@@ -147,7 +147,7 @@ impl Timer {
         Timeout { future, timer: self, limit: Limit::At(instant), wait: None }
     }
 
-    /// Like [`timeout`](Timer::timeout), for a task that is spawned: the returned future borrows nothing. O(1), without
+    /// As [`timeout`](Timer::timeout), for a task that is spawned: the returned future borrows nothing. O(1), without
     /// a lock.
     pub fn timeout_owned<F: Future>(&self, delay: Duration, future: F) -> OwnedTimeout<F> {
         OwnedTimeout { future, delay, wait: Wait::new(Arc::clone(self.shards().own()), NEVER) }

@@ -6,7 +6,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Emits an event under the crate's target, and swallows a panic of a listener, such as one that prints to a closed output.
+/// Emits an event under the crate's target, and swallows a panic of a listener, such as one that prints to a closed
+/// output.
 macro_rules! tell {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]

@@ -176,8 +176,8 @@ impl Worker<'_> {
         true
     }
 
-    /// Answers the first `asked` of the calls that wait for the thread to settle. Then sleeps until there is something to
-    /// do, unless there is already.
+    /// Answers the first `asked` of the calls that wait for the thread to settle. Then sleeps until there is something
+    /// to do, unless there is already.
     fn sleep(&self, now: u64, asked: u64) {
         let wake = self.shards.wake();
         if wake <= now {

@@ -125,8 +125,8 @@ const BATCH: usize = 16;
 struct Expiries<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
     left: Allowance,
-    /// Entries that were made pending before they are yielded, so that the processor fetches them all at once: those from
-    /// `next` to `end`.
+    /// Entries that were made pending before they are yielded, so that the processor fetches them all at once: those
+    /// from `next` to `end`.
     batch: [Option<TtlKey>; BATCH],
     next: usize,
     end: usize,

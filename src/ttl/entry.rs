@@ -259,7 +259,8 @@ pub enum Outcome {
     Scheduled,
     /// The key had a TTL of an older index and has this one now.
     Updated,
-    /// Nothing changed: the call is about an older index, or about an entry or a proposal that does not exist (any more).
+    /// Nothing changed: the call is about an older index, or about an entry or a proposal that does not exist (any
+    /// more).
     Stale,
     /// Nothing changed: there is no TTL to update.
     Missing,

@@ -72,8 +72,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// The time may be early, like that of [`Wheel::wake_at`](crate::Wheel::wake_at): the poll then finds nothing, and
     /// the next time is later. An entry causes at most one early wake-up for each time that the
-    /// wheel moves it, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
-    /// always makes progress.
+    /// wheel moves it, and one for each time that it was postponed. A caller that sleeps until then and polls to the
+    /// end always makes progress.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlQueue};

@@ -62,8 +62,8 @@ pub(super) struct Listed {
     handle: TtlKey,
 }
 
-/// The number of hash tables; [`table`] chooses one. A table that doubles holds a 256th of all keys, which keeps the pause
-/// short.
+/// The number of hash tables; [`table`] chooses one. A table that doubles holds a 256th of all keys, which keeps the
+/// pause short.
 const TABLES: usize = 256;
 
 /// Repeats a hash of 32 bits in the upper half: a hash table uses the low bits for positions and the high bits to tell
@@ -247,7 +247,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// Same as [`TtlSet::poll`].
+    /// See [`TtlSet::poll`].
     pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
     where
         K: Clone,
@@ -255,12 +255,12 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.set.poll(now)
     }
 
-    /// Same as [`TtlSet::role_change`].
+    /// See [`TtlSet::role_change`].
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.set.role_change(role, now);
     }
 
-    /// Same as [`TtlSet::stop`].
+    /// See [`TtlSet::stop`].
     pub fn stop(&mut self) {
         self.set.stop();
     }
@@ -331,12 +331,12 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         &self.set
     }
 
-    /// Same as [`TtlSet::wake_at`].
+    /// See [`TtlSet::wake_at`].
     pub fn wake_at(&self) -> Option<u64> {
         self.set.wake_at()
     }
 
-    /// Same as [`TtlSet::expiration_delay`].
+    /// See [`TtlSet::expiration_delay`].
     pub fn expiration_delay(&self) -> Option<u64> {
         self.set.expiration_delay()
     }
@@ -368,7 +368,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.set.is_empty()
     }
 
-    /// Same as [`TtlSet::set_config`]. O(1).
+    /// See [`TtlSet::set_config`]. O(1).
     ///
     /// # Errors
     ///

@@ -70,8 +70,8 @@ impl TtlStats {
     }
 }
 
-/// The waits up to 2^10 ns, a microsecond, are in the first bucket, those up to twice that in the second, and so on. The
-/// last bucket has all above 2^40 ns, 18 minutes.
+/// The waits up to 2^10 ns, a microsecond, are in the first bucket, those up to twice that in the second, and so on.
+/// The last bucket has all above 2^40 ns, 18 minutes.
 const FIRST_BITS: u32 = 10;
 
 /// The number of buckets.

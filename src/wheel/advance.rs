@@ -121,9 +121,9 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
-    /// Does the work of an [`advance`](Wheel::advance) to `until` nanoseconds ahead of time, except firing: it cascades the
-    /// buckets that start by then, within the budget. Nothing fires, and the clock stays. The advance itself then takes one
-    /// unit of work for each timer that fires. O(timers moved).
+    /// Does the work of an [`advance`](Wheel::advance) to `until` nanoseconds ahead of time, except firing: it cascades
+    /// the buckets that start by then, within the budget. Nothing fires, and the clock stays. The advance itself then
+    /// takes one unit of work for each timer that fires. O(timers moved).
     ///
     /// For a standby that may have to take over at any moment, and for a program that has time now and none later. If
     /// `budget.work` is 0 afterwards, there may be more to prepare. As with an advance, a page of free memory may be

@@ -87,8 +87,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         None
     }
 
-    /// Opens all buckets that start by `until`, due or not, within the budget. Each timer visited and each bucket opened
-    /// takes one unit of work. If the budget is used up, there may be more to do.
+    /// Opens all buckets that start by `until`, due or not, within the budget. Each timer visited and each bucket
+    /// opened takes one unit of work. If the budget is used up, there may be more to do.
     #[cold]
     pub(crate) fn prepare(&mut self, until: u64, budget: &mut Budget) {
         while !budget.is_used_up() && !self.levels.is_empty() && self.levels.next_work.bucket_ns <= until {
