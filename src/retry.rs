@@ -329,7 +329,7 @@ impl<T> RetryQueue<T> {
         })
     }
 
-    /// When to poll again, in nanoseconds; `None` exactly when the queue is empty. Never late, and may be early. O(1).
+    /// When to poll again, in nanoseconds; `None` exactly when the queue is empty. Never late, but may be early. O(1).
     ///
     /// ```
     /// use timer_wheel::retry::RetryQueue;

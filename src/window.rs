@@ -40,8 +40,8 @@
 //!   the next row has yet to be loaded, `poll` yields nothing.
 //! - **Never twice at a time.** A yielded row is *pending* until [`done`](Window::done), and is not yielded meanwhile.
 //! - **Bounded.** The window holds at most its capacity, and the pending rows. When it is full, it drops the last rows.
-//! - **Never blind.** A `recheck` forgets nothing, and [`poll`](Window::poll) and [`wake_at`](Window::wake_at) go on
-//!   during it.
+//! - **Never blind.** A `recheck` forgets nothing, and [`poll`](Window::poll) and [`wake_at`](Window::wake_at) keep
+//!   working during it.
 //!
 //! It may yield a row that is no longer in the store, so the host must look at the store first. The promises hold if
 //! the host follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
@@ -107,7 +107,7 @@ impl<K: Ord> Known<K> {
 struct Loading<K> {
     /// Shared with the [`Load`], to detect that it was dropped.
     ticket: Arc<()>,
-    /// Whether the scan is a page of a recheck: its rows are told, and change nothing in what is known.
+    /// Whether the scan is a page of a recheck: its rows are told, and leave what is known unchanged.
     is_page: bool,
     /// The first of the rows that were told during a load and did not fit.
     forgotten: Option<Position<K>>,

@@ -56,7 +56,7 @@ struct Sleeper {
 }
 
 impl ManualClock {
-    /// A clock that shows 0, and whose origin is the present. O(1).
+    /// A clock that shows 0, and whose origin is this call. O(1).
     ///
     /// ```
     /// use timer_wheel::ManualClock;

@@ -39,7 +39,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Some(self.get(handle)?.deadline_ns.saturating_sub(now))
     }
 
-    /// All entries in order of deadline, first come first among equals, whatever their phase.
+    /// All entries in order of deadline, first in first out among equals, whatever their phase.
     ///
     /// Lazy like [`Wheel::ascending`](crate::Wheel::ascending): `.take(n)` does not read all the other entries. O(m log
     /// m) to begin with, for the m entries in flight; O(n log n) for all n entries.

@@ -152,7 +152,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// # Errors
     ///
-    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the key and the index.
+    /// [`TtlError::TtlTooLong`] above the maximum TTL, whatever the key and the index.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};

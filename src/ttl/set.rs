@@ -21,7 +21,7 @@ use crate::{Geometry, Millis};
 /// page at a time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// Memory is that of a [`Wheel`](crate::Wheel) of entries, and 1 kB. After a peak, each poll releases a page of 256
+/// Memory is that of a [`Wheel`](crate::Wheel) of entries, plus 1 kB. After a peak, each poll releases a page of 256
 /// entries. So does each entry that ends on a follower, because a follower is polled rarely.
 ///
 /// ```
@@ -128,7 +128,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// # Errors
     ///
-    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the handle and the index.
+    /// [`TtlError::TtlTooLong`] above the maximum TTL, whatever the handle and the index.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlSet};
