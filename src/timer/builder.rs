@@ -62,7 +62,7 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// That of the system when it cannot start a thread.
+    /// The system's error if it cannot start a thread.
     ///
     /// ```
     /// use std::time::Duration;
@@ -297,7 +297,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// That of the system when it cannot start a thread.
+    /// The system's error if it cannot start a thread.
     ///
     /// ```
     /// use timer_wheel::Timer;

@@ -37,7 +37,7 @@ pub struct TimerHandle {
 }
 
 impl TimerHandle {
-    /// Cancels the job. Returns `true` exactly if the job does not run because of this call. O(1), and it never waits
+    /// Cancels the job. Returns `true` exactly if this call prevented its run. O(1), and it never waits
     /// for a job.
     ///
     /// It returns `false` if the job has started, was cancelled before, or was dropped by an
