@@ -15,8 +15,8 @@ use crate::demo::{self, Worker, lock};
 use crate::error::{Error, Result};
 use crate::ledger;
 use crate::output::print;
-use crate::store::postgres::Postgres;
 use crate::store::postgres::sql::SCAN;
+use crate::store::postgres::{LONG, Postgres};
 use crate::store::{End, Layout, Store};
 
 /// The rows of one statement that polls.
@@ -151,12 +151,12 @@ pub async fn poll(store: &Postgres, every: Duration, lease: Duration, clock: &Cl
 /// Inserts and deletes rows that were due first, while a transaction that could see them is open until the client is dropped.
 async fn bury(store: &Postgres, url: &str, rows: u64) -> Result<Client> {
     let insert = "INSERT INTO durable_job SELECT 0, id, 1, 0, '' FROM generate_series(0, $1::bigint - 1) AS id";
-    store.run(insert, &[&(rows as i64)]).await?;
+    store.within(LONG, insert, &[&(rows as i64)]).await?;
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.map_err(Error::store)?;
     tokio::spawn(connection);
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM durable_job LIMIT 1";
     client.batch_execute(begin).await.map_err(Error::store)?;
-    store.run("DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
+    store.within(LONG, "DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
     Ok(client)
 }
 
@@ -164,7 +164,7 @@ async fn bury(store: &Postgres, url: &str, rows: u64) -> Result<Client> {
 pub async fn buffers(store: &Postgres, deadline: u64) -> Result<u64> {
     let scan = [("$1", "0"), ("$2", &deadline.to_string()), ("$3", "0"), ("$4", "100")];
     let scan = scan.iter().fold(SCAN.to_owned(), |sql, (name, value)| sql.replace(name, value));
-    let explained = store.run(&format!("EXPLAIN (ANALYZE, BUFFERS) {scan}"), &[]).await?;
+    let explained = store.within(LONG, &format!("EXPLAIN (ANALYZE, BUFFERS) {scan}"), &[]).await?;
     let lines = explained.iter().map(|line| line.get::<_, String>(0));
     // The first line that has them counts those of the whole plan.
     let line = lines.into_iter().find_map(|line| line.trim().strip_prefix("Buffers: shared ").map(str::to_owned));

@@ -33,7 +33,7 @@ const SCANS: usize = 2;
 const DOUBLINGS: u32 = 3;
 
 /// How long a server may take for what visits all rows.
-const LONG: Duration = Duration::from_secs(3_600);
+pub const LONG: Duration = Duration::from_secs(3_600);
 
 pub struct Postgres {
     config: Config,
@@ -112,7 +112,7 @@ impl Postgres {
     }
 
     /// Runs a statement and waits for the answer for so long. After that this connection is given up, and all that are idle.
-    async fn within(&self, patience: Duration, sql: &str, parameters: &[&dyn Parameter]) -> Result<Vec<Record>> {
+    pub async fn within(&self, patience: Duration, sql: &str, parameters: &[&dyn Parameter]) -> Result<Vec<Record>> {
         STATEMENTS.fetch_add(1, Ordering::Relaxed);
         let typed: Vec<_> = parameters.iter().map(|parameter| parameter.typed()).collect();
         let mut client = None;
