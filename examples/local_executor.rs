@@ -37,6 +37,10 @@ fn run(poll: &mut mio::Poll, timer: &LocalTimer<TurnClock>, tasks: Vec<Task>) ->
     wakers.iter().for_each(Waker::wake_by_ref);
     let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
     loop {
+        // Before the tasks are polled, because a new `TurnClock` shows 0.
+        timer.clock().set(system.now());
+        // At most a thousand tasks, so that the sockets are looked at again soon.
+        timer.fire(timer.clock().now(), &mut Budget::of_fires(1_000));
         for number in woken.try_iter() {
             let Some(task) = &mut tasks[number] else { continue };
             if task.as_mut().poll(&mut Context::from_waker(&wakers[number])).is_ready() {
@@ -52,9 +56,6 @@ fn run(poll: &mut mio::Poll, timer: &LocalTimer<TurnClock>, tasks: Vec<Task>) ->
             result => result?,
         }
         events.iter().for_each(|event| wakers[event.token().0].wake_by_ref());
-        timer.clock().set(system.now());
-        // At most a thousand tasks, so that the sockets are looked at again soon.
-        timer.fire(system.now(), &mut Budget::of_fires(1_000));
     }
 }
 

@@ -264,9 +264,10 @@ impl<C: TimeSource> LocalTimer<C> {
     /// /// A turn of a loop.
     /// fn turn(system: &SystemClock, timer: &LocalTimer<TurnClock>) -> usize {
     ///     timer.clock().set(system.now());
+    ///     let woken = timer.fire(timer.clock().now(), &mut Budget::of_fires(1_000));
     ///     // Here the tasks that were woken are polled. Then wait for sockets in place of this:
     ///     std::thread::sleep(timer.wake_at().map_or(Duration::ZERO, |at| system.until(at)));
-    ///     timer.fire(system.now(), &mut Budget::of_fires(1_000))
+    ///     woken
     /// }
     ///
     /// assert_eq!(turn(&SystemClock::new(), &LocalTimer::new(TurnClock::new())), 0);

@@ -1,4 +1,4 @@
-//! A clock that is set once a turn of a loop.
+//! A clock that is set once per turn of a loop.
 
 use alloc::rc::Rc;
 use core::cell::Cell;
@@ -7,8 +7,11 @@ use crate::clock::TimeSource;
 
 /// Shows the time that it was last set to, usually the start of a turn of the loop. Clones show the same time.
 ///
-/// A loop that sets it from the system's clock once a turn saves a reading of that clock for every sleep. Delays count
-/// from the start of the turn. It is also a clock for tests, and for browsers and chips without `std`.
+/// A loop that sets it from the system's clock once per turn saves a reading of that clock for every sleep. Delays
+/// count from the start of the turn. It is also a clock for tests, and for browsers and chips without `std`.
+///
+/// A new clock shows 0. Set it before the first sleep is made, as each turn of the loop does before it polls tasks:
+/// otherwise its delay counts from 0, and may be over as soon as the clock is set.
 ///
 /// ```
 /// use timer_wheel::local::TurnClock;
