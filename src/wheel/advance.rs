@@ -78,13 +78,15 @@ impl<T, G: Geometry> Wheel<T, G> {
         Advance::new(self, now, Some(budget))
     }
 
-    /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires
-    /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
+    /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires soonest, and for
+    /// simulators that jump from event to event. Amortized O(1) if new timers are due no earlier than the last one
+    /// taken.
     ///
-    /// The order is that of [`advance`](Wheel::advance). Finding the earliest timer prepares the next
-    /// calls, so they are cheap; the first may have a crowded bucket to open. A timer that is then scheduled
-    /// before the earliest one waits in a heap. If many do and at most 512 timers (in
-    /// [`Millis`](crate::Millis)) are in buckets, they move to buckets.
+    /// The order is that of [`advance`](Wheel::advance). Finding the earliest timer prepares the next calls, so they
+    /// are cheap; the first may have a crowded bucket to open. A timer that is then scheduled before the earliest one
+    /// waits in a heap. If many do and at most 512 timers (in [`Millis`](crate::Millis)) are in buckets, they move to
+    /// buckets. A program that only pops needs no advance, but only advances, [`prepare`](Wheel::prepare) and
+    /// [`shrink_to_fit`](Wheel::shrink_to_fit) release memory.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -62,7 +62,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         is_ready.then_some(Next { deadline: first.deadline, node: first.node })
     }
 
-    /// Brings the earliest timer to the near heap, due or not, and returns it. Amortized O(1) while time goes on.
+    /// Brings the earliest timer to the near heap, due or not, and returns it. Amortized O(1) if new timers are due no
+    /// earlier than the last one brought.
     #[inline]
     pub(crate) fn bring_first(&mut self) -> Option<Next> {
         let first = self.near.first().filter(|first| first.deadline < self.levels.next_work.bucket_ns);
