@@ -44,6 +44,30 @@ use crate::sync::{Mutex, lock};
 /// assert!(!sessions.contains("ann"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A job that sets its own key again, to renew or retry, holds the keyed timer by a `Weak`. With a clone it would keep
+/// its own timer alive:
+///
+/// ```
+/// use std::sync::{Arc, Weak};
+/// use std::time::Duration;
+/// use timer_wheel::{KeyedTimer, Timer};
+///
+/// fn renew(leases: &Arc<KeyedTimer<u32>>, id: u32) {
+///     let leases_later: Weak<_> = Arc::downgrade(leases);
+///     // Refused after a shutdown; then there is nothing to renew.
+///     _ = leases.set_after(id, Duration::from_secs(10), move || {
+///         let Some(leases) = leases_later.upgrade() else { return };
+///         println!("lease {id} goes on"); // the work
+///         renew(&leases, id);
+///     });
+/// }
+///
+/// let leases = Arc::new(KeyedTimer::new(Timer::new()?));
+/// renew(&leases, 7);
+/// assert!(leases.contains(&7));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
@@ -235,6 +259,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Cancels the job of a key. Returns whether that prevented its run. O(1).
+    ///
+    /// It returns `false` while the job runs, and a job that then sets its key again undoes the removal. To prevent
+    /// that, let the job set the key, and the caller remove it, under a lock of your own around a flag that says
+    /// whether the key has ended.
     ///
     /// ```
     /// use std::time::Duration;
