@@ -234,9 +234,9 @@
 //! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |
 //! | `tracing` | events of `timer` and `ttl`: starts and ends, late and panicking jobs, proposals and their failures | `tracing` | 1.85 |
 //!
-//! Features combine freely: `cargo add timer-wheel --features retry,serde` stores retry queues. For `no_std`, turn the
-//! default off: `cargo add timer-wheel --no-default-features --features ttl`. No feature changes what another one does,
-//! and none contains `unsafe`.
+//! Features combine freely: `cargo add timer-wheel --path ../timer-wheel --features retry,serde` stores retry queues.
+//! For `no_std`, turn the default off: `cargo add timer-wheel --path ../timer-wheel --no-default-features --features
+//! ttl`. No feature changes what another one does, and none contains `unsafe`.
 //!
 // Links to items whose features are off.
 #![cfg_attr(not(feature = "local"), doc = "[`local`]: #features")]
