@@ -329,8 +329,7 @@ impl<T> DelayQueue<T> {
         assert!(self.try_reset_at(key, when), "{INVALID_KEY}");
     }
 
-    /// As [`reset`](DelayQueue::reset), but returns `false` if the item is not in the queue any
-    /// more. O(1).
+    /// Like [`reset`](DelayQueue::reset), but returns `false` if the item is not in the queue any more. O(1).
     ///
     /// tokio-util's queue has no such method.
     ///
@@ -349,8 +348,7 @@ impl<T> DelayQueue<T> {
         self.reset_for(key, self.timeline.after(timeout))
     }
 
-    /// As [`reset_at`](DelayQueue::reset_at), but returns `false` if the item is not in the queue
-    /// any more. O(1).
+    /// Like [`reset_at`](DelayQueue::reset_at), but returns `false` if the item is not in the queue any more. O(1).
     ///
     /// tokio-util's queue has no such method.
     #[must_use = "a stale key resets nothing"]

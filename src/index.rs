@@ -1,10 +1,10 @@
 //! A wheel for a program that has indexes of its own.
 //!
 //! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab would then
-//! keep a key in each entry, and look the entry up by the value. An [`IndexWheel`] has neither values nor keys. The
-//! program identifies each timer by a `u32`, usually the place of its record in a slab, and gets the index back when
-//! the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is built on the
-//! same core.
+//! keep a key in each entry, and use the timer's value to look the entry up. An [`IndexWheel`] has neither values nor
+//! keys. The program identifies each timer by a `u32`, usually the place of its record in a slab, and gets the index
+//! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is built
+//! on the same core.
 //!
 //! ```
 //! use slab::Slab;
@@ -142,8 +142,8 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Schedules the timer of an index for `deadline` nanoseconds, or moves it there, behind all timers of equal
-    /// deadline. O(1); O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the
-    /// near heap; and O(index) if the index is the highest so far.
+    /// deadline. O(1); O(log k), with k timers in the near heap, if the deadline lies in the current tick or earlier;
+    /// and O(index) if the index is the highest so far.
     ///
     /// Any `u64` is a valid deadline; a past one is due at once. A later deadline than before is usually only
     /// written to the node; [`expiration_delay`](IndexWheel::expiration_delay) then still counts to the old one.

@@ -167,7 +167,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// The number of live jobs: waiting, taken by an executor, or running; and of tasks that sleep. O(shards).
+    /// The number of live jobs (waiting, taken by an executor, or running) and sleeping tasks. O(shards).
     ///
     /// It reads the shards one after the other. While other threads schedule and cancel, the sum is not a consistent
     /// snapshot, and may exceed the [limit](Builder::limit).

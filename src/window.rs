@@ -80,7 +80,7 @@ pub type Position<K> = (u64, K);
 pub struct Load<K> {
     /// Scan the rows after this position, or from the first row on if it is `None`.
     pub after: Option<Position<K>>,
-    /// The most rows to scan. Fewer will do, but at least one.
+    /// The most rows to scan. Fewer will do, but at least one unless none is left.
     pub limit: usize,
     ticket: Arc<()>,
 }
@@ -451,7 +451,7 @@ impl<K: Ord + Clone> Window<K> {
         self.recheck = None;
     }
 
-    /// When to poll next, exactly, or `None` if the next row is not known. O(log n).
+    /// When to poll next, exactly, or `None` if the next row is not known, or there is none. O(log n).
     ///
     /// Every other call may change it.
     ///

@@ -177,13 +177,14 @@ impl Builder {
     /// How much later than its deadline a job or a sleep may run, so that the thread wakes up less often; by
     /// default zero.
     ///
-    /// The thread sleeps until the roundest time from the next deadline to the slack after it, as [`align`] finds it.
-    /// Then it runs all jobs that are due, in order of their deadlines. So jobs with deadlines close to each other run
-    /// at one wake-up. If deadlines are closer than the slack, the thread wakes up once or twice in each slack.
+    /// The thread sleeps until the roundest time between the next deadline and that deadline plus the slack, as
+    /// [`align`] finds it. Then it runs all jobs that are due, in order of their deadlines. So jobs with deadlines
+    /// close to each other run at one wake-up. If deadlines are closer than the slack, the thread wakes up once or
+    /// twice in each slack.
     ///
-    /// No job runs before its deadline. The thread wakes up for a job at the latest when the slack after its deadline
-    /// ends; the system's sleep and earlier jobs may add to that. Whenever the thread is awake it runs all jobs that
-    /// are due, also for [`settle`](Timer::settle) and a [`Drain`](super::Shutdown::Drain).
+    /// No job runs before its deadline. The thread wakes up for a job at the latest at its deadline plus the slack; the
+    /// system's sleep and earlier jobs may add to that. Whenever the thread is awake it runs all jobs that are due,
+    /// also for [`settle`](Timer::settle) and a [`Drain`](super::Shutdown::Drain).
     ///
     /// Deadlines stay as they are. A periodic job keeps its rate, and the lateness in
     /// [`stats`](Timer::stats) counts from the deadline. With a slack longer than a period, a job may

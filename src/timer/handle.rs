@@ -67,8 +67,8 @@ impl TimerHandle {
         self.shard.queue().cancel(self.key)
     }
 
-    /// Reschedules a waiting job to `delay` from now. Returns `false` if the job is due and was handed
-    /// out, has run or was cancelled, or the timer is shut down. O(1).
+    /// Reschedules a waiting job to `delay` from now. Returns `false` if the job was already handed out, has run, or
+    /// was cancelled, or if the timer is shut down. O(1).
     ///
     /// After `true` the job does not run at its old deadline. It has a new place behind all jobs of
     /// equal deadline. A periodic job's next run is moved, and the runs after it

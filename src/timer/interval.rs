@@ -64,7 +64,7 @@ impl Timer {
     /// use timer_wheel::Timer;
     ///
     /// let timer = Timer::new()?;
-    /// // At once, as that of tokio, and then each minute.
+    /// // At once, like tokio's, and then every minute.
     /// let mut beat = timer.interval_at(Instant::now(), Duration::from_secs(60));
     /// pollster::block_on(beat.tick())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

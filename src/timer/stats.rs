@@ -61,8 +61,8 @@ pub struct TimerStats {
 }
 
 impl TimerStats {
-    /// An upper bound of how late this part of the runs began: `0.99` for the 99th percentile, and 1 for all of them.
-    /// `part` is clamped to 0 to 1. Zero if there was no run.
+    /// An upper bound on how late this fraction of the runs began: `0.99` for the 99th percentile, and 1 for all of
+    /// them. `part` is clamped to 0 to 1. Zero if there was no run.
     ///
     /// Exact to 1 %, up to a day. One pass over some thousands of counts, whatever the number of runs.
     ///

@@ -19,10 +19,10 @@ pin_project! {
     /// Waits for another future, with an error if that takes too long: from [`Timer::timeout`] and
     /// [`Timer::timeout_at`].
     ///
-    /// The other future is polled first. The clock is read and the timer is locked only when that future is
-    /// pending for the first time. So a timeout around a ready future costs no lock and no reference count. For that it
-    /// borrows the timer; a spawned task needs an [`OwnedTimeout`]. A `Timeout` gives its place in the timer back when
-    /// it is ready or dropped. A poll costs O(1) more than that of the other future, and does not allocate.
+    /// The other future is polled first. The clock is read and the timer is locked only when that future is pending for
+    /// the first time. So a timeout around a ready future costs no lock and no reference count. To make that possible,
+    /// it borrows the timer; a spawned task needs an [`OwnedTimeout`]. A `Timeout` gives its place in the timer back
+    /// when it is ready or dropped. A poll costs O(1) more than that of the other future, and does not allocate.
     ///
     /// ```
     /// use std::future::ready;
@@ -147,7 +147,7 @@ impl Timer {
         Timeout { future, timer: self, limit: Limit::At(instant), wait: None }
     }
 
-    /// As [`timeout`](Timer::timeout), for a task that is spawned: the returned future borrows nothing. O(1), without
+    /// Like [`timeout`](Timer::timeout), for a task that is spawned: the returned future borrows nothing. O(1), without
     /// a lock.
     pub fn timeout_owned<F: Future>(&self, delay: Duration, future: F) -> OwnedTimeout<F> {
         OwnedTimeout { future, delay, wait: Wait::new(Arc::clone(self.shards().own()), NEVER) }

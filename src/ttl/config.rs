@@ -59,8 +59,8 @@ pub struct TtlConfig {
     /// before the first of them can be proposed.
     ///
     /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). The next poll does the
-    /// rest, and [should come at once](super::TtlSet::wake_at). A timeout or a retry takes a unit only to be moved to a
-    /// finer bucket, as an entry that is not proposed does.
+    /// rest, and [should come at once](super::TtlSet::wake_at). A timeout or a retry takes a unit only when it is moved
+    /// to a finer bucket, like any entry that is not proposed.
     pub poll_budget: usize,
 }
 

@@ -67,8 +67,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Deadlines do not count while [`max_pending`](TtlConfig::max_pending) entries are in flight.
     ///
     /// On a follower it is the time at which the deadlines of the next minute must be
-    /// [prepared](crate::Wheel::prepare), so that nothing is left to move when the replica becomes the leader. It is at
-    /// once if a poll has used up its budget, and otherwise at least a minute after the last poll.
+    /// [prepared](crate::Wheel::prepare), so that nothing is left to move when the replica becomes the leader. It is
+    /// the present time if a poll has used up its budget, and otherwise at least a minute after the last poll.
     ///
     /// The time may be early, like that of [`Wheel::wake_at`](crate::Wheel::wake_at): the poll then finds nothing, and
     /// the next time is later. An entry causes at most one early wake-up for each time that the

@@ -193,7 +193,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         self.set.remove(handle)
     }
 
-    /// The expiry of `key` at `index` came back through the log. O(1).
+    /// Reports that the expiry of `key` at `index` came back through the log. O(1).
     ///
     /// Call it on every replica, even if the state machine found the key missing or at another index, so that no entry
     /// stays pending for ever. The entry ends if it carries that index ([`Outcome::Applied`]), whatever its phase here;
@@ -217,8 +217,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         }
     }
 
-    /// The proposal to expire `key` at `index` was refused: it will be proposed again after the
-    /// retry delay, as [`TtlConfig::backoff`] says. O(1).
+    /// Reports that the proposal to expire `key` at `index` was refused: it will be proposed again after the retry
+    /// delay, as [`TtlConfig::backoff`] says. O(1).
     ///
     /// Returns [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: after another index, an
     /// earlier answer, a timeout or a change of role.

@@ -15,11 +15,11 @@ use crate::{Geometry, Millis};
 ///
 /// # Costs
 ///
-/// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
-/// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1). They are O(log k) for an entry that is overdue or
-/// about to be due, where k entries wait in the near heap. None of them pauses to grow, because memory is allocated a
-/// page at a time. A poll touches the entries that it yields, and those that the wheels move to
-/// finer buckets within its budget. A change of role touches the entries in flight.
+/// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove), [`applied`](Self::applied) and
+/// [`failed`](Self::failed) are O(1). They are O(log k), with k entries in the near heap, for an entry that is overdue
+/// or about to be due. None of them pauses to grow, because memory is allocated a page at a time. A poll touches the
+/// entries that it yields, and those that the wheels move to finer buckets within its budget. A change of role touches
+/// the entries in flight.
 ///
 /// Memory is that of a [`Wheel`](crate::Wheel) of entries, plus 1 kB. After a peak, each poll releases a page of 256
 /// entries. So does each entry that ends on a follower, because a follower is polled rarely.
@@ -76,7 +76,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         }
     }
 
-    /// The log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none. The key is due
+    /// Reports that the log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none. The key is due
     /// that long after `ctx.created_ns`, at the latest at the end of time. O(1).
     ///
     /// Returns the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none. If the record
@@ -182,7 +182,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Some(self.take(handle)?.key)
     }
 
-    /// The expiry at `index` came back through the log. O(1).
+    /// Reports that the expiry at `index` came back through the log. O(1).
     ///
     /// Call it on every replica for a record that has a handle, even if the record is at another index, so that no
     /// entry stays pending for ever. The entry ends if it carries that index ([`Outcome::Applied`]), whatever its phase
@@ -208,8 +208,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Outcome::Applied
     }
 
-    /// The proposal to expire a key at `index` was refused: it will be proposed again after the
-    /// retry delay, as [`TtlConfig::backoff`] says. O(1).
+    /// Reports that the proposal to expire a key at `index` was refused: it will be proposed again after the retry
+    /// delay, as [`TtlConfig::backoff`] says. O(1).
     ///
     /// Returns [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: after another index, an
     /// earlier answer, a timeout or a change of role, or with a stale handle.

@@ -128,9 +128,9 @@ impl Waits {
         self.longest_ns
     }
 
-    /// An upper bound in nanoseconds for this part of the waits: `0.99` for the 99th percentile, and 1 for all of them.
-    /// It is less than twice the exact value, or a microsecond. `part` is clamped to 0 to 1. Zero if there is no wait.
-    /// O(1). See [`Waits`].
+    /// An upper bound in nanoseconds on this fraction of the waits: `0.99` for the 99th percentile, and 1 for all of
+    /// them. It is less than twice the exact value, or a microsecond. `part` is clamped to 0 to 1. Zero if there is no
+    /// wait. O(1). See [`Waits`].
     pub fn at_most_ns(&self, part: f64) -> u64 {
         let least = self.count() as f64 * part.clamp(0.0, 1.0);
         let mut waits: u64 = 0;

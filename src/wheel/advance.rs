@@ -17,8 +17,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// deadline and first in first out among equals.
     ///
     /// The iterator is lazy: it does the work as it is pulled. Dropping it early loses nothing: the timers that it did
-    /// not yield come first in the next advance. The clock never goes back: a `now` before that of an earlier
-    /// advance counts as that one.
+    /// not yield come first in the next advance. The clock never goes back: an earlier `now` than before counts as the
+    /// latest one.
     ///
     /// Costs O(timers touched), never O(time passed). The first call after a gap of many ticks is a long one, unless [a
     /// budget](Wheel::advance_with_budget) bounds it. `advance(now).next()` takes one timer, for loops that use the
@@ -123,7 +123,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
-    /// Does the work of an [`advance`](Wheel::advance) to `until` nanoseconds ahead of time, except firing: it cascades
+    /// Does in advance the work, except firing, of an [`advance`](Wheel::advance) to `until` nanoseconds: it cascades
     /// the buckets that start by then, within the budget. Nothing fires, and the clock stays. The advance itself then
     /// takes one unit of work for each timer that fires. O(timers moved).
     ///

@@ -8,8 +8,8 @@ use crate::wheel::key::TimerKey;
 use crate::wheel::slots::Slot;
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// Schedules `value` to be handed back by the first advance that reaches `deadline` nanoseconds. O(1). O(log k) if
-    /// the deadline lies in the current tick or in the past, where k timers wait in the near heap.
+    /// Schedules `value` to be handed back by the first advance that reaches `deadline` nanoseconds. O(1). O(log k),
+    /// with k timers in the near heap, if the deadline lies in the current tick or earlier.
     ///
     /// The deadline is absolute: the caller's clock plus a delay, not [`now`](Wheel::now), which
     /// stands where the last advance left it. A deadline in the past is due at the next advance, before any
