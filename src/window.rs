@@ -28,23 +28,24 @@
 //!
 //! # What it promises
 //!
-//! A row is *told* if [`inserted`](Window::inserted) was called for it, or if it was in the store when the window was
-//! made. It is also told if it was in the store after `from` at a [`reset(from)`](Window::reset), or at a
-//! [`recheck`](Window::recheck) that has passed it since. After a `reset`, rows that were told before no longer count
-//! as told.
+//! A row is *announced* if [`inserted`](Window::inserted) was called for it, or if it was in the store when the window
+//! was made. It also counts as announced if it was in the store after `from` at a [`reset(from)`](Window::reset), or at
+//! a [`recheck`](Window::recheck) that has passed it since. After a `reset`, rows that were announced before no longer
+//! count as announced.
 //!
-//! - **Never lost.** A row that was told and not removed is yielded once it is due and the loads up to it are answered.
+//! - **Never lost.** A row that was announced and not removed is yielded once it is due and the loads up to it are
+//!   answered.
 //! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever the times of
 //!   earlier polls. The clock may be set back.
-//! - **In order.** A yielded row comes before all other rows that were told and are neither removed nor pending. While
-//!   the next row has yet to be loaded, `poll` yields nothing.
+//! - **In order.** A yielded row comes before all other rows that were announced and are neither removed nor pending.
+//!   While the next row has yet to be loaded, `poll` yields nothing.
 //! - **Never twice at a time.** A yielded row is *pending* until [`done`](Window::done), and is not yielded meanwhile.
 //! - **Bounded.** The window holds at most its capacity, and the pending rows. When it is full, it drops the last rows.
 //! - **Never blind.** A `recheck` forgets nothing, and [`poll`](Window::poll) and [`wake_at`](Window::wake_at) keep
 //!   working during it.
 //!
 //! It may yield a row that is no longer in the store, so the host must look at the store first. The promises hold if
-//! the host follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
+//! the host follows the rules for [announcing](Window::inserted), [scanning](Load) and [finishing](Window::done).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -64,7 +65,7 @@ pub type Position<K> = (u64, K);
 
 /// A scan that a [`Window`] asks for, from [`Window::load`].
 ///
-/// The scan must see every row that was committed before the call of `load`, so it reads the primary, and begins after
+/// The scan must see every row that was committed before the call to `load`, so it reads the primary, and begins after
 /// the call. It need not be one snapshot. Answer with [`loaded`](Window::loaded) or
 /// [`load_failed`](Window::load_failed). If the load is dropped instead, the window asks again.
 ///
@@ -85,7 +86,7 @@ pub struct Load<K> {
     ticket: Arc<()>,
 }
 
-/// The part of the store whose told rows are all in the window.
+/// The part of the store whose announced rows are all in the window.
 #[derive(Clone, Debug)]
 enum Known<K> {
     /// The rows up to this one. If it is `None`, no rows.
@@ -107,9 +108,9 @@ impl<K: Ord> Known<K> {
 struct Loading<K> {
     /// Shared with the [`Load`], to detect that it was dropped.
     ticket: Arc<()>,
-    /// Whether the scan is a page of a recheck: its rows are told, and leave what is known unchanged.
+    /// Whether the scan is a page of a recheck: its rows are announced, and leave what is known unchanged.
     is_page: bool,
-    /// The first of the rows that were told during a load and did not fit.
+    /// The first of the rows that were announced during a load and did not fit.
     forgotten: Option<Position<K>>,
 }
 
@@ -137,7 +138,7 @@ struct Recheck<K> {
 /// ```
 #[derive(Debug)]
 pub struct Window<K> {
-    /// Invariant: holds every told row up to `known` that is not pending. It may hold rows that were removed, too.
+    /// Invariant: holds every announced row up to `known` that is not pending. It may hold rows that were removed, too.
     ///
     /// Invariant: holds rows beyond `known` only during a load.
     ///
@@ -147,7 +148,7 @@ pub struct Window<K> {
     known: Known<K>,
     loading: Option<Loading<K>>,
     recheck: Option<Recheck<K>>,
-    /// The rows that were yielded and are not done, and whether they were told again since.
+    /// The rows that were yielded and are not done, and whether they were announced again since.
     ///
     /// Invariant: none of them is in `near`.
     pending: BTreeMap<Position<K>, bool>,
@@ -176,10 +177,10 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// Tells the window that a row was, or may have been, inserted into the store or moved to this position. O(log n).
+    /// Announces a row that was, or may have been, inserted into the store or moved to this position. O(log n).
     ///
     /// Call it after the end of the transaction. Calls that are late, repeated, not in the order of the commits, or for
-    /// a row that is not there are harmless. A row that is never told may wait for the next
+    /// a row that is not there are harmless. A row that is never announced may wait for the next
     /// [`recheck`](Self::recheck).
     ///
     /// ```
@@ -194,7 +195,7 @@ impl<K: Ord + Clone> Window<K> {
     pub fn inserted(&mut self, row: Position<K>) {
         match self.pending.get_mut(&row) {
             // A late call, or another row in its place: `done` tells the window that the first is gone.
-            Some(told_again) => *told_again = true,
+            Some(announced_again) => *announced_again = true,
             None => self.hold(row),
         }
     }
@@ -266,9 +267,9 @@ impl<K: Ord + Clone> Window<K> {
     /// ```
     #[track_caller]
     pub fn done(&mut self, row: &Position<K>) {
-        let told_again = self.pending.remove(row);
-        debug_assert!(told_again.is_some(), "only a pending row can be done");
-        if told_again == Some(true) {
+        let announced_again = self.pending.remove(row);
+        debug_assert!(announced_again.is_some(), "only a pending row can be done");
+        if announced_again == Some(true) {
             self.hold(row.clone());
         }
     }
@@ -308,7 +309,7 @@ impl<K: Ord + Clone> Window<K> {
             is_passed(recheck.until.get_or_insert_with(|| self.known.clone())) || is_passed(&self.known)
         });
         let (after, limit, is_page) = match &self.recheck {
-            // Even if the window is full, else told rows could keep the recheck from ending.
+            // Even if the window is full, else announced rows could keep the recheck from ending.
             Some(recheck) if recheck.is_next || load.is_none() => (recheck.passed.clone(), quarter, true),
             _ => (load?.clone(), room, false),
         };
@@ -375,7 +376,7 @@ impl<K: Ord + Clone> Window<K> {
     }
 
     /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), plus O(log
-    /// n) for each row that was told meanwhile.
+    /// n) for each row that was announced meanwhile.
     ///
     /// ```
     /// use timer_wheel::window::Window;
@@ -395,7 +396,7 @@ impl<K: Ord + Clone> Window<K> {
     /// `None`. O(1).
     ///
     /// Call it when notifications may have been lost: when they arrive again after a lost connection, and from time to
-    /// time if writers can die before they notify. The rows that are in the store at this call are told one after
+    /// time if writers can die before they notify. The rows that are in the store at this call are announced one after
     /// another, as if by [`inserted`](Self::inserted). Meanwhile `poll` and `wake_at` work as usual.
     ///
     /// [`load`](Self::load) asks for the scans, of a quarter of the capacity each, even if the window is full. If a
@@ -430,9 +431,9 @@ impl<K: Ord + Clone> Window<K> {
     /// Forgets all rows but the pending ones, and ends a recheck. The first load begins after `from`, or at the first
     /// row if it is `None`. O(n).
     ///
-    /// Call it when a partition is taken over. Rows that were told before no longer count as told. Rows up to `from`
-    /// wait for a call of [`inserted`](Self::inserted), or for a [`recheck`](Self::recheck) of all rows: call that
-    /// next, unless there are no such rows.
+    /// Call it when a partition is taken over. Rows that were announced before no longer count as announced. Rows up to
+    /// `from` wait for a call to [`inserted`](Self::inserted), or for a [`recheck`](Self::recheck) of all rows: call
+    /// that next, unless there are no such rows.
     ///
     /// ```
     /// use timer_wheel::window::Window;

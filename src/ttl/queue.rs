@@ -103,9 +103,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
-    /// The log entry `index` sets a key with a TTL of `ttl_ms` milliseconds. The key is due that
-    /// long after `ctx.created_ns`, at the latest at the end of time. O(1), but see
-    /// [Costs](Self#costs).
+    /// Reports that the log entry `index` sets a key with a TTL of `ttl_ms` milliseconds. The key is due that long
+    /// after `ctx.created_ns`, at the latest at the end of time. O(1), but see [Costs](Self#costs).
     ///
     /// - [`Outcome::Scheduled`]: the key had no TTL.
     /// - [`Outcome::Updated`]: it had one of an older index, which this one replaces, whether it
@@ -145,7 +144,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Ok(Outcome::Scheduled)
     }
 
-    /// The log entry `index` replaces the TTL of a key that has one. O(1).
+    /// Reports that the log entry `index` replaces the TTL of a key that has one. O(1).
     ///
     /// Like [`init`](Self::init), but [`Outcome::Missing`] if the key has none. The proposal of a pending entry then
     /// carries an index that no longer counts.

@@ -113,7 +113,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Ok(Some(self.entries.insert(entry, deadline_ns)))
     }
 
-    /// The log entry `index` replaces the TTL of a key that has one. O(1).
+    /// Reports that the log entry `index` replaces the TTL of a key that has one. O(1).
     ///
     /// A later deadline postpones the entry: usually it is only written to the entry, and [`wake_at`](Self::wake_at)
     /// still refers to the old deadline.
