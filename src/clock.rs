@@ -52,8 +52,8 @@ use crate::sync::thread;
 /// The methods should be O(1), as the provided ones are, because a driver reads the clock in every call.
 ///
 /// A clock should not panic. A panic on the timer thread ends the timer as [`Shutdown::Discard`] does: it is reported
-/// to the panic hook, callers are refused, and a shutdown returns the jobs. A panic in a call of another thread
-/// passes through that call and changes nothing.
+/// to the panic hook, callers are refused, and a shutdown returns the jobs. A panic in a call by another thread passes
+/// through that call and changes nothing.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

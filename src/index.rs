@@ -297,7 +297,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     /// use timer_wheel::index::IndexWheel;
     ///
-    /// // The deadline in each record, which renewals move without a call of the wheel.
+    /// // The deadline in each record, which renewals move without a call to the wheel.
     /// let records = [700, 600];
     /// let mut wheel = IndexWheel::new(0);
     /// wheel.set(0, 500);

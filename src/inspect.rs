@@ -42,7 +42,7 @@ use crate::wheel::Wheel;
 /// assert_eq!(stats.timers, 91);
 /// assert_eq!(stats.near, 0); // the others wait in buckets
 /// assert_eq!(stats.slots, 101); // as many as there were at once
-/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and one beyond the horizon
+/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // one bucket per tick, and one beyond the horizon
 /// assert!(stats.bytes < 100_000);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

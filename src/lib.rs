@@ -62,12 +62,12 @@
 //! | [`Millis`], the default | 1.05 ms | 52 days | 74 KB | timeouts, sessions, general use |
 //! | [`Caffeine`] | 1.07 s | 6.5 days | 12 KB | caches whose entries live for minutes |
 //! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
-//! | [`Compact`] | 1.05 ms | 4.9 h | 19 KB | many small wheels, one a shard or a connection |
+//! | [`Compact`] | 1.05 ms | 4.9 h | 19 KB | many small wheels, one per shard or connection |
 //!
-//! If in doubt, take the default. Otherwise choose a tick that few timers share, because they are sorted when it
-//! begins, and that leaves few ticks empty. Choose a horizon that covers most timers. Timers beyond the horizon lie on
-//! a fifth level, whose buckets double in span, and are moved a few more times. Up to 32 timers need no buckets, if the
-//! finest level has 32 or more. Any type that implements [`Geometry`] will do; an invalid one does not compile.
+//! If in doubt, use the default. Otherwise choose a tick that few timers share, because they are sorted when it begins,
+//! and that leaves few ticks empty. Choose a horizon that covers most timers. Timers beyond the horizon lie on a fifth
+//! level, whose buckets double in span, and are moved a few more times. Up to 32 timers need no buckets, if the finest
+//! level has 32 or more. Any type that implements [`Geometry`] will do; an invalid one does not compile.
 //!
 //! # Driving it
 //!
@@ -182,7 +182,7 @@
 //!
 //! Memory is proportional to the number of live timers. A timer takes a node: 24 bytes, 4 for the generation of its
 //! key, and the value, rounded up to its alignment. That is 32 bytes with no value or a `u32`, 40 with a `u64`, and 64
-//! with a `u128`. Pages add about one byte a timer. A level takes 36 bytes for each of its buckets once it is used.
+//! with a `u128`. Pages add about one byte per timer. A level takes 36 bytes for each of its buckets once it is used.
 //!
 //! Beyond 128 timers, memory grows in pages of 256, and no timer is copied. After a peak, advances release memory a
 //! page at a time, and [`shrink_to_fit`](Wheel::shrink_to_fit) releases spare memory at once. [`stats`](Wheel::stats)

@@ -100,7 +100,7 @@ struct Delivery<T> {
 ///
 /// # Restarts
 ///
-/// Take an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change,
+/// Use an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change,
 /// or at intervals. Later changes are lost in a crash: values put in since are gone, and values taken out since are
 /// delivered again.
 ///

@@ -21,7 +21,7 @@
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
 //! | bound a task that is spawned | [`Timer::timeout_owned`] |
 //! | move a deadline with each message | [`Sleep::reset`], [`TimerHandle::reschedule_at`] |
-//! | have a key for each job, and one job a key | [`KeyedTimer`] |
+//! | have a key for each job, and one job per key | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
 //! | let jobs be late, for fewer wake-ups | [`Builder::slack`] |
@@ -29,7 +29,7 @@
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
 //! Each [`Timer`] has one thread, a [`Clock`](crate::Clock), and several shards. A shard is a [`Wheel`](crate::Wheel)
-//! behind a lock of its own. Callers and the timer thread hold a lock for one short call of the wheel, and no job,
+//! behind a lock of its own. Callers and the timer thread hold a lock for one short call to the wheel, and no job,
 //! closure or clock is ever run or dropped under it.
 
 // The protocol between callers and the timer thread.

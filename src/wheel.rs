@@ -25,22 +25,21 @@ use crate::wheel::slots::{Slot, Slots};
 
 /// A hierarchical timer wheel.
 ///
-/// It behaves like a `BTreeSet` of `(deadline, sequence)` pairs with a value for each, where the
-/// sequence counts calls of [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule).
-/// Timers fire in order of deadline, and first in first out among equals. No timer fires twice, before its deadline, or
-/// after the first advance that reaches it.
+/// It behaves like a `BTreeSet` of `(deadline, sequence)` pairs with a value for each, where the sequence counts calls
+/// to [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule). Timers fire in order of deadline, and first
+/// in first out among equals. No timer fires twice, before its deadline, or after the first advance that reaches it.
 ///
 /// Times are nanoseconds since an origin of the caller's choice. Every `u64` is a valid time and a
 /// valid deadline.
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1), or O(log k) in the near heap of k timers. A timer is
-/// moved at most once for each level between its first one and the finest. Beyond the four levels, it is moved at most
-/// once for each bit of its deadline above them. Each postponement adds at most one move. The timers of one tick are
-/// sorted when the tick is reached. An [`advance`](Wheel::advance) over any span costs O(timers
-/// touched), however long the span. If it is called at least once a tick, timers that lie ahead cause no long pause:
-/// crowded buckets are moved down in shares before they begin.
+/// Scheduling, cancelling and rescheduling are O(1), or O(log k) in the near heap of k timers. A timer is moved at most
+/// once for each level between its first one and the finest. Beyond the four levels, it is moved at most once for each
+/// bit of its deadline above them. Each postponement adds at most one move. The timers of one tick are sorted when the
+/// tick is reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span. If it
+/// is called at least once per tick, timers that lie ahead cause no long pause: crowded buckets are moved down in
+/// shares before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value, rounded up to its
 /// alignment), in pages of 256 that are never moved. After a peak, advances release it a page at a time. Values are

@@ -24,7 +24,7 @@ enum Due<T> {
 impl<T> DelayQueue<T> {
     /// Waits for the next item of a queue that is not empty.
     pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Expired<T>> {
-        // The wheel asks to be advanced at most once a level before it has the next item.
+        // The wheel asks to be advanced at most once per level before it has the next item.
         loop {
             // While the alarm is set for that time, there is no need to look at the clock.
             let next = self.next_advance();

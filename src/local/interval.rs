@@ -36,7 +36,7 @@ impl<C: TimeSource> LocalInterval<C> {
         Self { wait, period_ns: nanoseconds(period).max(1) }
     }
 
-    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) a poll.
+    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) per poll.
     ///
     /// ```
     /// use std::time::Duration;

@@ -121,7 +121,7 @@ impl Builder {
     /// use std::thread;
     /// use timer_wheel::{Job, Timer};
     ///
-    /// // A thread a job: for jobs that block, when there are few.
+    /// // One thread per job: for jobs that block, when there are few.
     /// let on_a_thread = |job: Job| _ = thread::spawn(move || job.run());
     /// let timer = Timer::builder().executor(on_a_thread).start()?;
     /// # Ok::<(), std::io::Error>(())

@@ -79,7 +79,7 @@ impl Interval {
         Self { sleep, period_ns: nanoseconds(period), has_failed: false }
     }
 
-    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) a poll.
+    /// Waits for the next tick. Dropping the returned future loses no tick. O(1) per poll.
     ///
     /// # Errors
     ///

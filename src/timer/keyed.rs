@@ -1,4 +1,4 @@
-//! A timer whose jobs have keys, at most one live job a key.
+//! A timer whose jobs have keys, at most one live job per key.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
 ///
-/// At most one job a key is live: setting a key again replaces its job. A job's key is free again
-/// as soon as the job starts. The methods take a lock on a hash map, which is never held while
-/// a job runs or its closure is dropped. There is a map for each [shard](super::Builder::shards) of the
-/// timer, and a key has its job in one of them, whichever thread sets it.
+/// At most one job per key is live: setting a key again replaces its job. A job's key is free again as soon as the job
+/// starts. The methods take a lock on a hash map, which is never held while a job runs or its closure is dropped. There
+/// is a map for each [shard](super::Builder::shards) of the timer, and a key has its job in one of them, whichever
+/// thread sets it.
 ///
 /// Clones share the jobs; other users of the timer share its thread. Dropping the last
 /// clone cancels nothing, unless it holds the last clone of the timer, which then ends and discards its jobs.

@@ -106,7 +106,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let sorter = self.sorter.get_or_insert_with(Box::default);
         self.levels.open_next(&mut self.nodes, &mut sorter.collected, budget);
         self.near.push_all(&mut self.nodes, sorter);
-        // With each bucket: a caller that fires a few timers a call may never come to the end of an advance.
+        // With each bucket: a caller that fires a few timers per call may never come to the end of an advance.
         self.keep_up(budget);
     }
 

@@ -1,4 +1,4 @@
-//! Which buckets hold timers: one bit a bucket, eight words a level.
+//! Which buckets hold timers: one bit per bucket, eight words per level.
 
 use alloc::boxed::Box;
 use core::mem;
