@@ -1,6 +1,6 @@
 //! How much work one or several calls may do.
 
-/// The most that one or several advances do: *work*, tens of nanoseconds a unit, and *fires*, each as long as the
+/// The most that one or several advances do: *work*, tens of nanoseconds per unit, and *fires*, each as long as the
 /// caller takes to handle it.
 ///
 /// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the

@@ -11,7 +11,7 @@ use crate::clock::TimeSource;
 /// count from the start of the turn. It is also a clock for tests, and for browsers and chips without `std`.
 ///
 /// A new clock shows 0. Set it before the first sleep is made, as each turn of the loop does before it polls tasks:
-/// otherwise its delay counts from 0, and may be over as soon as the clock is set.
+/// otherwise the sleep counts from 0, and may be over as soon as the clock is set.
 ///
 /// ```
 /// use timer_wheel::local::TurnClock;

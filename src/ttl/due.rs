@@ -33,9 +33,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// move when it is elected.
     ///
     /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. An iterator leaked by
-    /// [`mem::forget`](core::mem::forget) leaves up to sixteen entries pending, which are proposed again after the
-    /// pending timeout, as is an entry whose key panics in `clone`. [`wake_at`](Self::wake_at) says afterwards when to
-    /// poll again: at once if the iterator was not pulled to its end, or if a batch or the budget was used up.
+    /// [`mem::forget`](core::mem::forget) leaves up to sixteen entries pending, which are proposed after the pending
+    /// timeout, as is an entry whose key panics in `clone`. [`wake_at`](Self::wake_at) says afterwards when to poll
+    /// again: at once if the iterator was not pulled to its end, or if a batch or the budget was used up.
     ///
     /// A poll also fails proposals that have been pending for too long, at most as many as both batches hold. A poll
     /// yields no entry twice, even at the end of time. The clock never goes back: an earlier `now` than before counts
