@@ -35,9 +35,9 @@ const fn insert(at: i8) -> Op {
 pub(crate) type Case = (Rule, Ids, &'static [Op], &'static str);
 
 pub(crate) const CASES: [Case; 14] = [
-    // An insert that is not told during a scan that missed it is lost.
+    // An insert that is not announced during a scan that missed it is lost.
     (Rule::TellDuringScans, Ids::Once, &[Ask, See(0), insert(0), Tell(0), ANSWER], "1 rows are told"),
-    // So is an insert that is told before its commit.
+    // So is an insert that is announced before its commit.
     (Rule::TellAfterTheCommit, Ids::Once, &[Ask, ANSWER, Insert { id: 0, at: 0, open: true }, Poll], "1 rows are told"),
     // An insert whose news are lost waits for a recheck.
     (Rule::RecheckAfterLostNews, Ids::Once, &[Ask, ANSWER, insert(0), LOST], "1 rows are told"),
@@ -49,7 +49,7 @@ pub(crate) const CASES: [Case; 14] = [
     (Rule::FloorBelowPending, Ids::Once, &[insert(0), CRASH, Ask, ANSWER, Poll, Pass(9), Floor], "is up to the floor"),
     // Nor a row that was late for a load.
     (Rule::FloorAtRest, Ids::Once, &[insert(0), CRASH, Pass(9), Ask, Floor], "is up to the floor"),
-    // A removal that is told after the insert at the same position loses that.
+    // A removal that is announced after the insert at the same position loses that.
     (
         Rule::TellRemovalsInOrder,
         Ids::Again,
@@ -84,7 +84,7 @@ fn host_that_breaks_a_rule_is_found_out_by_a_history_that_does_no_harm_to_anothe
         let complaint = complaint(&history(ids), rule).unwrap_or_else(|| panic!("{rule:?} is not found out"));
         assert!(complaint.contains(expected), "{rule:?}: {complaint}");
         if rule == Rule::TellRemovalsInOrder {
-            // The host that keeps the rule may tell them: in the order of the commits.
+            // The host that keeps the rule may announce them: in the order of the commits.
             run(&history(Ids::InOrder), None);
         }
     }

@@ -2,13 +2,13 @@
 
 use crate::bytes::{Decoder, Draw};
 
-/// Whether positions are used again, and in which order news arrive. It decides whether the host may tell of removals.
+/// Whether positions are used again, and in which order news arrive. It decides whether the host may announce removals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ids {
     /// No position is used twice. News arrive in any order, those of removals too.
     #[default]
     Once,
-    /// Positions are used again. News arrive in any order, and removals are not told.
+    /// Positions are used again. News arrive in any order, and removals are not announced.
     Again,
     /// Positions are used again. News of inserts and removals arrive in the order of the commits.
     InOrder,
@@ -56,7 +56,7 @@ pub(crate) enum Op {
     Reset,
     /// The host takes a new floor, if it may.
     Floor,
-    /// A writer dies before it tells an insert.
+    /// A writer dies before it announces an insert.
     Lose(u8),
     /// The host rechecks all rows, or those after the floor. All news under way are lost before if there is a `cut`.
     Recheck { all: bool, cut: bool },
@@ -69,7 +69,7 @@ pub(crate) enum End {
     Gone,
     /// The row is moved.
     Later(i8),
-    /// The row stays where it is, and the host tells it again before or after it calls `done`.
+    /// The row stays where it is, and the host announces it again before or after it calls `done`.
     Stays { told_first: bool },
 }
 

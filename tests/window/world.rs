@@ -15,9 +15,9 @@ type Row = Position<u32>;
 /// A rule that a host may break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// The host tells no inserts while a scan is under way.
+    /// The host announces no inserts while a scan is under way.
     TellDuringScans,
-    /// The host tells an insert when its transaction begins.
+    /// The host announces an insert when its transaction begins.
     TellAfterTheCommit,
     /// The host goes on after lost news.
     RecheckAfterLostNews,
@@ -29,7 +29,7 @@ pub(crate) enum Rule {
     FloorBelowPending,
     /// The host takes a floor while a scan is under way.
     FloorAtRest,
-    /// The host tells removals in any order, although positions are used again.
+    /// The host announces removals in any order, although positions are used again.
     TellRemovalsInOrder,
     /// The host scans a replica, which is as far as the primary was at the load before.
     ScanThePrimary,
@@ -68,7 +68,7 @@ struct Scan {
 /// How often something happened that few histories reach.
 pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
-/// Invariant: the window is told nothing but by the methods `apply` calls.
+/// Invariant: nothing is announced to the window but by the methods `apply` calls.
 pub(crate) struct World {
     broken: Option<Rule>,
     ids: Ids,
@@ -84,7 +84,7 @@ pub(crate) struct World {
     used: BTreeSet<Row>,
     /// The numbers of the rows that the window must know of.
     told: BTreeSet<u64>,
-    /// The numbers of the rows that a recheck has to find. They are told once it is over.
+    /// The numbers of the rows that a recheck has to find. They count as announced once it is over.
     owed: BTreeSet<u64>,
     /// The numbers of the rows whose news were lost, or are up to the floor of a reset: they wait for a recheck.
     silent: BTreeSet<u64>,
@@ -393,7 +393,7 @@ impl World {
             }
             return;
         };
-        // Less is held once a load was dropped: the rows that were told during it are left to the next.
+        // Less is held once a load was dropped: the rows that were announced during it are left to the next.
         assert!(load.limit >= room || self.is_rechecking, "{load:?} with room for {room}");
         assert!(load.limit <= self.capacity && load.limit >= self.capacity.div_ceil(4));
         if is_loading {
