@@ -5,7 +5,10 @@ use std::ops::RangeBounds;
 use std::path::Path;
 use std::sync::Arc;
 
-use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use openraft::{AnyError, StorageError, StorageIOError};
+use redb::{
+    Database, Durability, ReadTransaction, ReadableDatabase, StorageBackend, TableDefinition, WriteTransaction,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,7 +33,14 @@ const CACHE: usize = 4 << 20;
 type Identity = (NodeId, DiskId);
 
 /// What may go wrong with the file: it cannot be read or written, or holds what nobody understands.
-pub(crate) type DiskError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The same as the engine wants it.
+pub(crate) type DiskError = StorageError<DiskId>;
+
+pub(crate) fn unwritten(cause: Cause) -> DiskError {
+    StorageIOError::write(AnyError::error(cause)).into()
+}
 
 /// The file of a node, to be cloned for all who use it. It is locked until the last clone is gone.
 #[derive(Clone, Debug)]
@@ -41,25 +51,23 @@ pub struct Disk {
 impl Disk {
     /// Opens the file in this directory, or creates both. It may be in use, or no such file.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let refuse = |error: DiskError| Error::Arguments(format!("{}: cannot be used: {error}", directory.display()));
-        fs::create_dir_all(directory).map_err(|error| refuse(error.into()))?;
-        // A file that something else has written to is refused rather than trusted.
-        let database = Database::builder()
-            .set_check_integrity_on_open(true)
-            .set_cache_size(CACHE)
-            .create(directory.join(FILE))
-            .map_err(|error| refuse(error.into()))?;
-        Self::of(database).map_err(refuse)
+        let open = || {
+            fs::create_dir_all(directory)?;
+            // A file that something else has written to is refused rather than trusted.
+            let mut builder = Database::builder();
+            let builder = builder.set_check_integrity_on_open(true).set_cache_size(CACHE);
+            Self::of(builder.create(directory.join(FILE))?)
+        };
+        open().map_err(|cause| Error::Arguments(format!("{}: cannot be used: {cause}", directory.display())))
     }
 
     /// The same on another medium.
     pub fn on(backend: impl StorageBackend) -> Result<Self, Error> {
         let database = Database::builder().create_with_backend(backend);
-        let disk = database.map_err(DiskError::from).and_then(Self::of);
-        disk.map_err(|error| Error::Stopped(error.to_string()))
+        Ok(database.map_err(Cause::from).and_then(Self::of).map_err(unwritten)?)
     }
 
-    fn of(database: Database) -> Result<Self, DiskError> {
+    fn of(database: Database) -> Result<Self, Cause> {
         let change = database.begin_write()?;
         change.open_table(LOG)?;
         change.open_table(FACTS)?;
@@ -69,16 +77,15 @@ impl Disk {
 
     /// Makes sure that this is the file of that node, or makes it that, and tells the number of the disk.
     pub(crate) async fn claim(&self, node: NodeId) -> Result<DiskId, Error> {
-        let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        match self.fact::<Identity>(IDENTITY).map_err(stopped)? {
+        match self.fact::<Identity>(IDENTITY)? {
             Some((owner, disk)) if owner == node => Ok(disk),
             Some((owner, _)) => {
                 Err(Error::Arguments(format!("wrong data directory: it belongs to node {owner}, not to node {node}")))
             }
             None => {
-                let identity: Identity = (node, DiskId(types::unique()));
-                let claimed = self.write(Durability::Immediate, move |change| put_fact(change, IDENTITY, &identity));
-                claimed.await.map(|()| identity.1).map_err(stopped)
+                let disk = DiskId(types::unique());
+                self.note(Durability::Immediate, IDENTITY, (node, disk)).await?;
+                Ok(disk)
             }
         }
     }
@@ -88,7 +95,7 @@ impl Disk {
     /// A commit waits for the disk, so it is made where that blocks nobody.
     pub(crate) async fn write<F>(&self, durability: Durability, make: F) -> Result<(), DiskError>
     where
-        F: FnOnce(&WriteTransaction) -> Result<(), DiskError> + Send + 'static,
+        F: FnOnce(&WriteTransaction) -> Result<(), Cause> + Send + 'static,
     {
         let database = Arc::clone(&self.database);
         let made = tokio::task::spawn_blocking(move || {
@@ -97,13 +104,30 @@ impl Disk {
             make(&change)?;
             Ok(change.commit()?)
         });
-        made.await.unwrap_or_else(|panic| Err(panic.into()))
+        made.await.unwrap_or_else(|panic| Err(panic.into())).map_err(unwritten)
+    }
+
+    /// Notes a fact under a name.
+    pub(crate) async fn note(
+        &self,
+        durability: Durability,
+        name: &'static str,
+        fact: impl Serialize + Send + 'static,
+    ) -> Result<(), DiskError> {
+        self.write(durability, move |change| put_fact(change, name, &fact)).await
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&ReadTransaction) -> Result<T, Cause>) -> Result<T, DiskError> {
+        let looked = self.database.begin_read().map_err(Cause::from).and_then(|state| look(&state));
+        looked.map_err(|cause| StorageIOError::read(AnyError::error(cause)).into())
     }
 
     /// What is noted under this name.
     pub(crate) fn fact<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DiskError> {
-        let facts = self.database.begin_read()?.open_table(FACTS)?;
-        Ok(facts.get(name)?.map(|found| from_bytes(found.value())).transpose()?)
+        self.read(|state| {
+            let found = state.open_table(FACTS)?.get(name)?;
+            Ok(found.map(|found| from_bytes(found.value())).transpose()?)
+        })
     }
 
     /// Entries of the log in order, until they are more than `most_bytes` long; the first one in any case.
@@ -112,28 +136,29 @@ impl Disk {
         range: impl RangeBounds<u64>,
         most_bytes: usize,
     ) -> Result<Vec<T>, DiskError> {
-        let log = self.database.begin_read()?.open_table(LOG)?;
-        let mut entries = Vec::new();
-        let mut bytes = 0;
-        for found in log.range(range)? {
-            let (_, entry) = found?;
-            bytes += entry.value().len();
-            if bytes > most_bytes && !entries.is_empty() {
-                break;
+        self.read(|state| {
+            let (mut entries, mut bytes) = (Vec::new(), 0);
+            for found in state.open_table(LOG)?.range(range)? {
+                let (_, entry) = found?;
+                bytes += entry.value().len();
+                if bytes > most_bytes && !entries.is_empty() {
+                    break;
+                }
+                entries.push(from_bytes(entry.value())?);
             }
-            entries.push(from_bytes(entry.value())?);
-        }
-        Ok(entries)
+            Ok(entries)
+        })
     }
 
     pub(crate) fn last_entry<T: DeserializeOwned>(&self) -> Result<Option<T>, DiskError> {
-        let log = self.database.begin_read()?.open_table(LOG)?;
-        let last = log.last()?;
-        Ok(last.map(|(_, entry)| from_bytes(entry.value())).transpose()?)
+        self.read(|state| {
+            let last = state.open_table(LOG)?.range(0..)?.next_back().transpose()?;
+            Ok(last.map(|(_, entry)| from_bytes(entry.value())).transpose()?)
+        })
     }
 }
 
-pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), DiskError> {
+pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), Cause> {
     change.open_table(FACTS)?.insert(name, to_bytes(fact)?.as_slice())?;
     Ok(())
 }

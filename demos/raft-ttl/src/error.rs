@@ -4,6 +4,8 @@ use std::io;
 
 use derive_more::{Display, From};
 
+use crate::disk::DiskError;
+
 /// Why a run ended, or a request has no good answer.
 #[derive(Debug, Display, From)]
 #[non_exhaustive]
@@ -41,3 +43,9 @@ impl Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<DiskError> for Error {
+    fn from(error: DiskError) -> Self {
+        Self::Stopped(error.to_string())
+    }
+}

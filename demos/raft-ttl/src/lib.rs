@@ -4,6 +4,10 @@
 //! between the TTL layer and the engine.
 
 #![allow(missing_docs, reason = "the parts of a program: where a name says all, there is no more to say")]
+#![allow(
+    clippy::result_large_err,
+    reason = "some errors are the engine's, and others replies that are made to be sent"
+)]
 
 pub mod cli;
 pub mod client;

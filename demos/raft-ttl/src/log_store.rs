@@ -6,7 +6,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
-use openraft::{AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote};
+use openraft::{Entry, EntryPayload, OptionalSend, RaftLogReader, Vote};
 use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, put_fact};
@@ -33,33 +33,18 @@ impl LogStore {
     pub fn new(disk: Disk, clock: Arc<Clock>) -> Self {
         Self { disk, clock }
     }
-
-    async fn note(
-        &self,
-        durability: Durability,
-        name: &'static str,
-        fact: impl serde::Serialize + Send + 'static,
-    ) -> Result<(), DiskError> {
-        self.disk.write(durability, move |change| put_fact(change, name, &fact)).await
-    }
 }
 
 impl RaftLogReader<TypeConfig> for LogStore {
     async fn try_get_log_entries<R: RangeBounds<u64> + Clone + Debug + OptionalSend>(
         &mut self,
         range: R,
-    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<DiskId>> {
-        let found = self.disk.entries(range, usize::MAX);
-        found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
+    ) -> Result<Vec<Entry<TypeConfig>>, DiskError> {
+        self.disk.entries(range, usize::MAX)
     }
 
-    async fn limited_get_log_entries(
-        &mut self,
-        start: u64,
-        end: u64,
-    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<DiskId>> {
-        let found = self.disk.entries(start..end, MESSAGE);
-        found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
+    async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<Entry<TypeConfig>>, DiskError> {
+        self.disk.entries(start..end, MESSAGE)
     }
 }
 
@@ -70,39 +55,33 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         self.clone()
     }
 
-    async fn get_log_state(&mut self) -> Result<LogState<TypeConfig>, StorageError<DiskId>> {
-        let read = || {
-            let last_purged_log_id: Option<LogId> = self.disk.fact(PURGED)?;
-            let last: Option<Entry<TypeConfig>> = self.disk.last_entry()?;
-            Ok(LogState { last_purged_log_id, last_log_id: last.map(|entry| entry.log_id).or(last_purged_log_id) })
-        };
-        read().map_err(|error: DiskError| StorageIOError::read_logs(cause(&error)).into())
+    async fn get_log_state(&mut self) -> Result<LogState<TypeConfig>, DiskError> {
+        let last_purged_log_id: Option<LogId> = self.disk.fact(PURGED)?;
+        let last: Option<Entry<TypeConfig>> = self.disk.last_entry()?;
+        Ok(LogState { last_purged_log_id, last_log_id: last.map(|entry| entry.log_id).or(last_purged_log_id) })
     }
 
-    async fn save_vote(&mut self, vote: &Vote<DiskId>) -> Result<(), StorageError<DiskId>> {
-        let noted = self.note(Durability::Immediate, VOTE, *vote).await;
-        noted.map_err(|error| StorageIOError::write_vote(cause(&error)).into())
+    async fn save_vote(&mut self, vote: &Vote<DiskId>) -> Result<(), DiskError> {
+        self.disk.note(Durability::Immediate, VOTE, *vote).await
     }
 
-    async fn read_vote(&mut self) -> Result<Option<Vote<DiskId>>, StorageError<DiskId>> {
+    async fn read_vote(&mut self) -> Result<Option<Vote<DiskId>>, DiskError> {
         // Who led in a term leads in none before it is elected anew: by then it has heard of all that was acknowledged, and
         // from most members what time it is.
-        let vote = self.disk.fact(VOTE).map(|vote: Option<Vote<_>>| vote.map(|vote| Vote { committed: false, ..vote }));
-        vote.map_err(|error| StorageIOError::read_vote(cause(&error)).into())
+        let vote: Option<Vote<_>> = self.disk.fact(VOTE)?;
+        Ok(vote.map(|vote| Vote { committed: false, ..vote }))
     }
 
-    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError<DiskId>> {
+    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), DiskError> {
         // An older one does no harm, so the disk may take its time: the next change takes it along.
-        let noted = self.note(Durability::None, COMMITTED, committed).await;
-        noted.map_err(|error| StorageIOError::write(cause(&error)).into())
+        self.disk.note(Durability::None, COMMITTED, committed).await
     }
 
-    async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError<DiskId>> {
-        let committed = self.disk.fact::<Option<LogId>>(COMMITTED);
-        committed.map(Option::flatten).map_err(|error| StorageIOError::read(cause(&error)).into())
+    async fn read_committed(&mut self) -> Result<Option<LogId>, DiskError> {
+        Ok(self.disk.fact::<Option<LogId>>(COMMITTED)?.flatten())
     }
 
-    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> Result<(), StorageError<DiskId>>
+    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> Result<(), DiskError>
     where
         I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
         I::IntoIter: OptionalSend,
@@ -123,30 +102,23 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         });
         let appended = appended.await;
         callback.log_io_completed(appended.as_ref().copied().map_err(|error| io::Error::other(error.to_string())));
-        appended.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+        appended
     }
 
-    async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError<DiskId>> {
+    async fn truncate(&mut self, log_id: LogId) -> Result<(), DiskError> {
         let cut = self.disk.write(Durability::Immediate, move |change| {
-            let mut log = change.open_table(LOG)?;
-            log.retain_in(log_id.index.., |_, _| false)?;
+            change.open_table(LOG)?.retain_in(log_id.index.., |_, _| false)?;
             Ok(())
         });
-        cut.await.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+        cut.await
     }
 
-    async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError<DiskId>> {
+    async fn purge(&mut self, log_id: LogId) -> Result<(), DiskError> {
         let cut = self.disk.write(Durability::Immediate, move |change| {
             put_fact(change, PURGED, &log_id)?;
-            let mut log = change.open_table(LOG)?;
-            log.retain_in(..=log_id.index, |_, _| false)?;
+            change.open_table(LOG)?.retain_in(..=log_id.index, |_, _| false)?;
             Ok(())
         });
-        cut.await.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+        cut.await
     }
-}
-
-/// An error as the engine wants it.
-pub(crate) fn cause(error: &DiskError) -> AnyError {
-    AnyError::error(error)
 }

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use openraft::error::Fatal;
 use openraft::{Config, SnapshotPolicy};
 use timer_wheel::Backoff;
 use timer_wheel::ttl::TtlConfig;
 
 use crate::confirmation::Confirmations;
-use crate::disk::{Disk, DiskError};
+use crate::disk::Disk;
 use crate::error::Error;
 use crate::limits::{BATCH, CALL_TIME, MAX_TTL, MESSAGE, SNAPSHOT_TIME, Tuning};
 use crate::log_store::{CLOCK, LogStore};
@@ -86,12 +87,8 @@ impl Node {
             return Err(Error::Arguments(format!("node {id} is no member")));
         }
         let raft_config = settings.raft_config()?;
-        let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
         let disk_id = disk.claim(id).await?;
-
-        let last = disk.fact(CLOCK);
-        let last = last.map_err(|error: DiskError| stopped(&error))?;
-        let clock = Arc::new(clock(last));
+        let clock = Arc::new(clock(disk.fact(CLOCK)?));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), settings.ttl_config())?;
         if settings.tuning.tell {
             replica.lock().tell = Some(Box::new(BufWriter::new(io::stdout())));
@@ -100,10 +97,10 @@ impl Node {
         let call_time = settings.tuning.heartbeat.saturating_mul(CALL_TIME);
         let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock), call_time);
         let log = LogStore::new(disk, clock);
-        let raft = Raft::new(disk_id, raft_config, peers.clone(), log, replica.clone());
-        let raft = raft.await.map_err(|error| stopped(&error))?;
+        let stopped = |fatal: Fatal<_>| Error::Stopped(fatal.to_string());
+        let raft = Raft::new(disk_id, raft_config, peers.clone(), log, replica.clone()).await.map_err(stopped)?;
         // Once it answers, it has told what its log says.
-        raft.is_initialized().await.map_err(|error| stopped(&error))?;
+        raft.is_initialized().await.map_err(stopped)?;
         peers.follow(raft.server_metrics());
         let confirmations = Arc::new(Confirmations::new());
         Ok(Self { peers, raft, replica, limits: settings.tuning, confirmations })

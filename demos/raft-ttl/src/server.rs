@@ -154,7 +154,6 @@ impl Node {
     }
 
     /// Says so if another one leads, or nobody.
-    #[expect(clippy::result_large_err, reason = "it is made to be sent")]
     fn lead(&self) -> Result<(), Reply> {
         match self.leader() {
             Some(id) if id == self.peers.id => Ok(()),

@@ -1,7 +1,6 @@
 //! The replicated state: keys and values, and the TTLs of those that have one.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher, RandomState};
 use std::io::Write;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use timer_wheel::Millis;
 use timer_wheel::ttl::{Context, TtlError, TtlQueue};
 
-use crate::disk::DiskError;
+use crate::disk::Cause;
 use crate::frame::from_bytes;
 use crate::time::{self, NS_PER_MS};
 use crate::types::{Answer, Command, Expired, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
@@ -92,7 +91,7 @@ impl State {
     }
 
     /// Most of what is refused here is refused before it is proposed already.
-    fn write(&mut self, index: u64, stamp_ms: u64, command: Command) -> Result<Answer, Box<dyn Error>> {
+    fn write(&mut self, index: u64, stamp_ms: u64, command: Command) -> Result<Answer, Cause> {
         match command {
             Command::Put(items) => {
                 items.iter().try_for_each(Item::check)?;
@@ -188,7 +187,7 @@ impl State {
         snapshot: &[u8],
         applied: Option<LogId>,
         membership: Membership,
-    ) -> Result<(), DiskError> {
+    ) -> Result<(), Cause> {
         let (stamp_ms, records): Image = from_bytes(snapshot)?;
         // Each TTL begins at its stamp again. `TtlQueue::restore` is for replicas whose clocks have nothing in common.
         self.ttls.clear();

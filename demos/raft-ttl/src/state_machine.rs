@@ -6,15 +6,15 @@ use std::io::Cursor;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use openraft::storage::{RaftSnapshotBuilder, RaftStateMachine};
-use openraft::{Entry, OptionalSend, Snapshot, SnapshotMeta, StorageError, StorageIOError};
+use openraft::{Entry, OptionalSend, Snapshot, SnapshotMeta};
 use redb::{Durability, ReadableTable};
 use timer_wheel::ttl::TtlConfig;
 use tokio::sync::Notify;
 
-use crate::disk::{Disk, DiskError, FACTS, put_fact};
+use crate::disk::{Cause, Disk, DiskError, FACTS, put_fact, unwritten};
 use crate::error::Error;
 use crate::frame::to_bytes;
-use crate::log_store::{CLOCK, cause};
+use crate::log_store::CLOCK;
 use crate::state::State;
 use crate::time::{self, Clock, Reading};
 use crate::types::{Answer, DiskId, LogId, Membership, TypeConfig};
@@ -39,13 +39,11 @@ struct Shared {
 impl Replica {
     /// The state as of the snapshot in this file, if it has one.
     pub fn load(disk: Disk, clock: Arc<Clock>, config: TtlConfig) -> Result<Self, Error> {
-        let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        let last: Option<Reading> = disk.fact(CLOCK).map_err(stopped)?;
+        let last: Option<Reading> = disk.fact(CLOCK)?;
         let mut state = State::new(last.map_or(0, |last| last.time_ns));
         state.ttls.set_config(config).map_err(|error| Error::Arguments(error.to_string()))?;
-        if let Some((meta, bytes)) = disk.fact::<Stored>(SNAPSHOT).map_err(stopped)? {
-            let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership);
-            restored.map_err(stopped)?;
+        if let Some((meta, bytes)) = disk.fact::<Stored>(SNAPSHOT)? {
+            state.restore(&bytes, meta.last_log_id, meta.last_membership).map_err(unwritten)?;
         }
         Ok(Self(Arc::new(Shared { disk, clock, state: Mutex::new(state), applied: Notify::new() })))
     }
@@ -85,12 +83,12 @@ impl Replica {
 impl RaftStateMachine<TypeConfig> for Replica {
     type SnapshotBuilder = Self;
 
-    async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), StorageError<DiskId>> {
+    async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), DiskError> {
         let state = self.lock();
         Ok((state.applied, state.membership.clone()))
     }
 
-    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Answer>, StorageError<DiskId>>
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Answer>, DiskError>
     where
         I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
         I::IntoIter: OptionalSend,
@@ -108,34 +106,26 @@ impl RaftStateMachine<TypeConfig> for Replica {
         self.clone()
     }
 
-    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, StorageError<DiskId>> {
+    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, DiskError> {
         Ok(Box::default())
     }
 
-    async fn install_snapshot(
-        &mut self,
-        meta: &Meta,
-        snapshot: Box<Cursor<Vec<u8>>>,
-    ) -> Result<(), StorageError<DiskId>> {
+    async fn install_snapshot(&mut self, meta: &Meta, snapshot: Box<Cursor<Vec<u8>>>) -> Result<(), DiskError> {
         let bytes = snapshot.into_inner();
-        let written = self.store((meta.clone(), bytes.clone())).await;
-        written.map_err(|error| StorageIOError::write_snapshot(Some(meta.signature()), cause(&error)))?;
-        let (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
-        let restored = self.lock().restore(&bytes, applied, membership);
-        restored.map_err(|error| StorageIOError::read_snapshot(Some(meta.signature()), cause(&error)))?;
+        self.store((meta.clone(), bytes.clone())).await?;
+        self.lock().restore(&bytes, meta.last_log_id, meta.last_membership.clone()).map_err(unwritten)?;
         self.0.applied.notify_one();
         Ok(())
     }
 
-    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, StorageError<DiskId>> {
-        let stored = self.0.disk.fact::<Stored>(SNAPSHOT);
-        let stored = stored.map_err(|error| StorageIOError::read_snapshot(None, cause(&error)))?;
+    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, DiskError> {
+        let stored = self.0.disk.fact::<Stored>(SNAPSHOT)?;
         Ok(stored.map(|(meta, bytes)| Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) }))
     }
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for Replica {
-    async fn build_snapshot(&mut self) -> Result<Snapshot<TypeConfig>, StorageError<DiskId>> {
+    async fn build_snapshot(&mut self) -> Result<Snapshot<TypeConfig>, DiskError> {
         // The state and the index it is of, in one go.
         let (image, meta) = {
             let state = self.lock();
@@ -147,15 +137,9 @@ impl RaftSnapshotBuilder<TypeConfig> for Replica {
             };
             (state.image(), meta)
         };
-        let signature = meta.signature();
-        let write = async {
-            let written = tokio::task::spawn_blocking(move || to_bytes(&image));
-            let bytes = written.await??;
-            self.store((meta.clone(), bytes.clone())).await?;
-            Ok(bytes)
-        };
-        let bytes =
-            write.await.map_err(|error: DiskError| StorageIOError::write_snapshot(Some(signature), cause(&error)))?;
+        let bytes = tokio::task::spawn_blocking(move || to_bytes(&image));
+        let bytes = bytes.await.map_err(Cause::from).and_then(|bytes| Ok(bytes?)).map_err(unwritten)?;
+        self.store((meta.clone(), bytes.clone())).await?;
         Ok(Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) })
     }
 }
