@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -31,14 +32,18 @@ use crate::types::NodeId;
 
 /// Answers on every connection to this listener; dropped, it closes them all.
 pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
-    let (clients, nodes, leaving) = (Places::default(), Mutex::default(), Semaphore::new(AT_THE_DOOR));
-    let host = Arc::new(Host { node, clients, nodes, leaving });
-    let door = Places::default();
+    let host = Arc::new(Host {
+        door: Places::new(AT_THE_DOOR),
+        clients: Places::new(node.limits.clients as usize),
+        nodes: node.peers.others().map(|id| (id, Places::new(OF_EACH_NODE))).collect(),
+        leaving: Semaphore::new(AT_THE_DOOR),
+        node,
+    });
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(Arc::clone(&host).receive(stream, door.take(AT_THE_DOOR)))),
+                Ok((stream, _)) => drop(connections.spawn(Arc::clone(&host).receive(stream))),
                 // Too many open files, say: that passes.
                 Err(_) => sleep(Duration::from_millis(50)).await,
             },
@@ -47,92 +52,70 @@ pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
     }
 }
 
-/// Places of connections. If all are taken, the connection that has waited longest loses its place to one that comes, and is
-/// told so.
-#[derive(Clone, Default)]
-struct Places(Arc<Mutex<Taken>>);
-
-#[derive(Default)]
-struct Taken {
-    count: usize,
-    /// Those that can be lost, in the order in which their connections began to wait.
-    waiting: VecDeque<Arc<Notify>>,
+/// Places of connections. If all are taken, one that comes gets the place of the connection that has waited longest.
+struct Places {
+    free: Semaphore,
+    /// How to tell those who wait that their places are lost, in the order in which they began to wait.
+    waiting: Mutex<VecDeque<oneshot::Sender<()>>>,
 }
 
 impl Places {
-    /// A place to wait at, one of so many; none if nobody waits at any.
-    fn take(&self, places: usize) -> Option<Place> {
-        let lost = Arc::new(Notify::new());
-        let mut taken = self.0.lock();
-        if taken.count < places {
-            taken.count += 1;
-        } else {
-            taken.waiting.pop_front()?.notify_one();
+    fn new(count: usize) -> Self {
+        Self { free: Semaphore::new(count), waiting: Mutex::default() }
+    }
+
+    /// A place; none if all are taken and nobody waits at any.
+    async fn take(&self) -> Option<SemaphorePermit<'_>> {
+        if let Ok(place) = self.free.try_acquire() {
+            return Some(place);
         }
-        taken.waiting.push_back(Arc::clone(&lost));
-        Some(Place { places: self.clone(), lost, is_busy: false })
-    }
-}
-
-/// A place, given back when it is dropped.
-struct Place {
-    places: Places,
-    /// Notified when another connection has the place.
-    lost: Arc<Notify>,
-    is_busy: bool,
-}
-
-impl Place {
-    /// It cannot be lost from now on; `false` if it is lost already.
-    fn work(&mut self) -> bool {
-        let mut taken = self.places.0.lock();
-        let nth = taken.waiting.iter().position(|it| Arc::ptr_eq(it, &self.lost));
-        self.is_busy |= nth.and_then(|nth| taken.waiting.remove(nth)).is_some();
-        self.is_busy
-    }
-
-    fn wait(&mut self) {
-        self.is_busy = false;
-        self.places.0.lock().waiting.push_back(Arc::clone(&self.lost));
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if self.work() {
-            self.places.0.lock().count -= 1;
+        loop {
+            let longest = self.waiting.lock().pop_front()?;
+            // It may not wait any more.
+            if longest.send(()).is_ok() {
+                return self.free.acquire().await.ok();
+            }
         }
+    }
+
+    /// Waits for something at a place; for nothing if another connection gets the place meanwhile.
+    async fn wait<T>(&self, next: impl Future<Output = T>) -> Option<T> {
+        let (told, mut lost) = oneshot::channel();
+        {
+            let mut waiting = self.waiting.lock();
+            waiting.retain(|it| !it.is_closed());
+            waiting.push_back(told);
+        }
+        let next = tokio::select! {
+            _ = &mut lost => None,
+            next = next => Some(next),
+        };
+        // It cannot be lost from now on.
+        lost.close();
+        next.filter(|_| lost.try_recv().is_err())
     }
 }
 
 struct Host {
     node: Node,
+    door: Places,
     clients: Places,
-    nodes: Mutex<BTreeMap<NodeId, Places>>,
+    nodes: BTreeMap<NodeId, Places>,
     leaving: Semaphore,
 }
 
-/// Why a connection ends: it is broken, or this is the last thing to say on it.
-enum End {
-    Broken,
-    Last(Box<Reply>),
-}
-
-impl From<io::Error> for End {
-    fn from(_: io::Error) -> Self {
-        Self::Broken
-    }
-}
+/// What is left to say when a connection ends, unless it is broken.
+type LastWord = Option<Box<Reply>>;
 
 impl Host {
     /// Answers on a connection as long as it makes sense.
-    async fn receive(self: Arc<Self>, stream: TcpStream, place: Option<Place>) {
+    async fn receive(self: Arc<Self>, stream: TcpStream) {
         bound(&stream);
         let mut connection = frame::connection(stream);
-        let reply = match self.converse(&mut connection, place).await {
+        let reply = match self.converse(&mut connection).await {
             Ok(()) => return,
             // Not in the middle of another one.
-            Err(End::Last(reply)) if connection.write_buffer().is_empty() => reply,
+            Err(Some(reply)) if connection.write_buffer().is_empty() => reply,
             Err(_) => return reset(connection.get_ref()),
         };
         let said = self.reply(&mut connection, &reply).await;
@@ -146,50 +129,38 @@ impl Host {
         }
     }
 
-    async fn converse(&self, connection: &mut Connection, place: Option<Place>) -> Result<(), End> {
-        // All who are at the door wait.
-        let place = place.ok_or(End::Broken)?;
-        let mut request = tokio::select! {
-            first = self.request(connection, self.node.limits.frame_time) => first?,
-            () = place.lost.notified() => return Err(others_came()),
-        };
+    async fn converse(&self, connection: &mut Connection) -> Result<(), LastWord> {
+        let place = self.door.take().await.ok_or_else(others_came)?;
+        let first = self.door.wait(self.request(connection, self.node.limits.frame_time)).await;
         drop(place);
+        let mut request = first.ok_or_else(others_came)??;
         if let Some(Ok(Request::Peer(hello))) = request {
             return self.serve_node(connection, hello).await;
         }
-        let place = self.clients.take(self.node.limits.clients as usize);
-        let mut place = place.ok_or_else(|| busy("there are too many clients"))?;
+        let _place = self.clients.take().await.ok_or_else(|| busy("there are too many clients"))?;
         while let Some(asked) = request {
-            if !place.work() {
-                return Err(others_came());
-            }
             let reply = match asked {
                 Ok(Request::Peer(_) | Request::Call(_)) => {
-                    let problem = "a node says who it is before anything else";
-                    return Err(refused(problem.to_owned()));
+                    return Err(refused("a node says who it is before anything else".to_owned()));
                 }
                 Ok(request) => self.node.answer(request).await,
                 Err(problem) => malformed(&problem),
             };
-            place.wait();
             let next = async {
                 self.reply(connection, &reply).await?;
                 self.request(connection, self.node.limits.idle_time).await
             };
-            request = tokio::select! {
-                next = next => next?,
-                () = place.lost.notified() => return Err(others_came()),
-            };
+            request = self.clients.wait(next).await.ok_or_else(others_came)??;
         }
         Ok(())
     }
 
     /// Lets the engine hear another node, if it is one.
-    async fn serve_node(&self, connection: &mut Connection, hello: Hello) -> Result<(), End> {
+    async fn serve_node(&self, connection: &mut Connection, hello: Hello) -> Result<(), LastWord> {
         let welcome = self.node.peers.welcome(&hello).map_err(refused)?;
-        let place = self.nodes.lock().entry(hello.from).or_default().take(OF_EACH_NODE);
+        let places = self.nodes.get(&hello.from).ok_or(LastWord::None)?;
         // All of them wait, as far as places go.
-        let place = place.ok_or(End::Broken)?;
+        let _place = places.take().await.ok_or(LastWord::None)?;
         let talk = async {
             self.reply(connection, &Reply::Welcome(welcome)).await?;
             while let Some(call) = self.request(connection, Duration::MAX).await? {
@@ -203,10 +174,7 @@ impl Host {
             }
             Ok(())
         };
-        tokio::select! {
-            ended = talk => ended,
-            () = place.lost.notified() => Err(End::Broken),
-        }
+        places.wait(talk).await.ok_or(LastWord::None)?
     }
 
     /// The next request, if it comes in time.
@@ -214,20 +182,20 @@ impl Host {
         &self,
         connection: &mut Connection,
         time: Duration,
-    ) -> Result<Option<Result<Request, String>>, End> {
+    ) -> Result<Option<Result<Request, String>>, LastWord> {
         match timeout(time, frame::receive(connection)).await {
             Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
                 Err(refused(format!("a frame is longer than {MAX_FRAME} bytes")))
             }
-            Ok(received) => Ok(received?),
+            Ok(received) => received.map_err(|_| None),
             Err(_) => Err(busy("no whole request came in time")),
         }
     }
 
     /// Sends a reply, if it is taken in time.
-    async fn reply(&self, connection: &mut Connection, reply: &Reply) -> Result<(), End> {
-        timeout(self.node.limits.frame_time, frame::send(connection, reply)).await.map_err(|_| End::Broken)??;
-        Ok(())
+    async fn reply(&self, connection: &mut Connection, reply: &Reply) -> Result<(), LastWord> {
+        let sent = timeout(self.node.limits.frame_time, frame::send(connection, reply)).await;
+        if let Ok(Ok(())) = sent { Ok(()) } else { Err(None) }
     }
 }
 
@@ -244,16 +212,16 @@ fn reset(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-fn others_came() -> End {
+fn others_came() -> LastWord {
     busy("others came while nothing was said")
 }
 
-fn busy(problem: &str) -> End {
-    End::Last(Box::new(Reply::Busy(problem.to_owned())))
+fn busy(problem: &str) -> LastWord {
+    Some(Box::new(Reply::Busy(problem.to_owned())))
 }
 
-fn refused(problem: String) -> End {
-    End::Last(Box::new(Reply::Refused(problem)))
+fn refused(problem: String) -> LastWord {
+    Some(Box::new(Reply::Refused(problem)))
 }
 
 fn malformed(problem: &str) -> Reply {
@@ -264,26 +232,24 @@ fn malformed(problem: &str) -> Reply {
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+    use std::future::{pending, ready};
+    use tokio::task::yield_now;
 
-    #[test]
-    fn connection_that_comes_gets_the_place_of_the_one_that_has_waited_for_longest() {
-        let places = Places::default();
-        let mut held: Vec<_> = (0..3).map(|_| places.take(3).unwrap()).collect();
-        assert!(held.iter_mut().all(Place::work));
-        assert!(places.take(3).is_none(), "all are being answered");
+    #[tokio::test]
+    async fn connection_that_comes_gets_the_place_of_the_one_that_has_waited_for_longest() {
+        let places = Places::new(2);
+        let (_first, second) = (places.take().await.unwrap(), places.take().await.unwrap());
+        assert_eq!(places.wait(ready("asked")).await, Some("asked"));
+        assert!(places.take().await.is_none(), "both are being answered");
 
-        held.iter_mut().rev().skip(1).for_each(Place::wait);
-        let mut comes = places.take(3).unwrap();
-        assert!(comes.work());
-        let is_told = |place: &Place| place.lost.notified().now_or_never().is_some();
-        assert_eq!(held.iter().map(is_told).collect::<Vec<_>>(), [false, true, false]);
-        // Whoever asks in time stays, and whoever is too late knows it.
-        assert!(held[0].work() && !held[1].work());
-        assert!(places.take(3).is_none());
-        // What is lost is not given back, and what is held is.
-        drop(held.remove(1));
-        assert!(places.take(3).is_none());
-        drop(comes);
-        assert!(places.take(3).is_some());
+        let (mut longest, mut other) = (Box::pin(places.wait(yield_now())), Box::pin(places.wait(pending::<()>())));
+        assert!(longest.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
+        let mut comes = Box::pin(places.take());
+        assert!(comes.as_mut().now_or_never().is_none());
+        // It has lost its place, although what it waits for is there by now.
+        assert_eq!(longest.now_or_never(), Some(None));
+        assert!(other.now_or_never().is_none());
+        drop(second);
+        assert!(comes.now_or_never().flatten().is_some());
     }
 }
