@@ -28,6 +28,7 @@ pub mod network;
 pub mod node;
 pub mod peers;
 mod report;
+pub mod runtime;
 mod server;
 pub mod state;
 pub mod state_machine;

@@ -1,10 +1,9 @@
 //! The other nodes, as the engine wants them: frames over TCP.
-//!
-//! The engine gives up a call that has no answer within a heartbeat, and makes it again. If a round trip takes longer than
-//! that, it would never hear an answer. So a call that it gave up goes on for a time limit of its own, and its answer is
-//! that of the next call to which it says the same.
 
+use std::convert::Infallible;
 use std::io;
+use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::Vote;
@@ -14,11 +13,11 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse, VoteRequest,
     VoteResponse,
 };
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::{sleep, timeout};
 
 use crate::frame::{self, Connection};
-use crate::limits::SNAPSHOT_TIME;
+use crate::limits::{CALL_TIME, SNAPSHOT_TIME};
 use crate::message::{Call, Reply, Request};
 use crate::peers::Peers;
 use crate::types::{DiskId, LogId, Seat, TypeConfig};
@@ -28,145 +27,64 @@ const BACKOFF: Duration = Duration::from_millis(100);
 
 type Failure<E> = RPCError<DiskId, Seat, RaftError<DiskId, E>>;
 
+/// What a connection to a member is for. Each purpose has one of its own: none waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Purpose {
+    Heartbeats,
+    /// Entries and snapshots.
+    Entries,
+    /// Votes, and whether this node leads.
+    Questions,
+}
+
+/// A connection to a member, if there is one. It is locked while a call is under way on it.
+pub(crate) type Line = Arc<Mutex<Option<Connection>>>;
+
 /// The way to another node.
 pub struct Peer {
     peers: Peers,
     disk: DiskId,
     seat: Seat,
-    /// One for heartbeats, and one for entries and snapshots.
-    lines: [Line; 2],
     has_called: bool,
-}
-
-/// A connection to a member. One call is under way on it at a time.
-#[derive(Default)]
-pub(crate) struct Line {
-    connection: Option<Connection>,
-    /// At most one.
-    under_way: JoinSet<io::Result<(Connection, Reply)>>,
-    /// What is under way, if an answer to it can be one to another call.
-    sent: Option<Entries>,
-}
-
-/// Which entries a call is about: those after `prev`, up to `last`.
-#[derive(Clone, Copy)]
-struct Entries {
-    vote: Vote<DiskId>,
-    prev: Option<LogId>,
-    last: Option<LogId>,
-}
-
-impl Entries {
-    fn of(call: &Call) -> Option<Self> {
-        let Call::Append(rpc) = call else { return None };
-        let last = rpc.entries.last().map(|entry| entry.log_id).or(rpc.prev_log_id);
-        Some(Self { vote: rpc.vote, prev: rpc.prev_log_id, last })
-    }
-
-    /// What a reply to these entries says about `others`, if anything.
-    fn reply_to(&self, others: &Self, reply: Reply) -> Option<Reply> {
-        let is_of_them = (self.vote, self.prev) == (others.vote, others.prev);
-        is_of_them.then_some(match reply {
-            // The call was made again with more entries than there were the first time.
-            Reply::Append(Ok(AppendEntriesResponse::Success)) if self.last < others.last => {
-                Reply::Append(Ok(AppendEntriesResponse::PartialSuccess(self.last)))
-            }
-            reply => reply,
-        })
-    }
-}
-
-impl Line {
-    /// Makes a call after the one that is under way; but if that one's answer will do, it makes none.
-    async fn call(
-        &mut self,
-        peers: &Peers,
-        to: (DiskId, Seat),
-        call: Call,
-        meant: Option<Entries>,
-    ) -> io::Result<Reply> {
-        if let Some(done) = self.under_way.join_next().await {
-            let sent = self.sent.take();
-            // If it failed, the same is tried anew.
-            if let Ok(Ok((connection, reply))) = done {
-                self.connection = Some(connection);
-                let reply = sent.zip(meant).and_then(|(sent, meant)| sent.reply_to(&meant, reply));
-                if let Some(reply) = reply {
-                    return Ok(reply);
-                }
-            }
-        }
-        let kept = self.connection.take().filter(frame::is_open);
-        self.sent = meant;
-        self.under_way.spawn(exchange(peers.clone(), to, kept, call));
-        let done = self.under_way.join_next().await.expect("it is under way");
-        self.sent = None;
-        let (connection, reply) = done??;
-        self.connection = Some(connection);
-        Ok(reply)
-    }
-}
-
-/// Sends a call on this connection, or on a new one: then each side hears what time it is on the other.
-async fn exchange(
-    peers: Peers,
-    (disk, seat): (DiskId, Seat),
-    kept: Option<Connection>,
-    call: Call,
-) -> io::Result<(Connection, Reply)> {
-    let time = if matches!(call, Call::Snapshot(_)) { SNAPSHOT_TIME } else { peers.call_time };
-    let mut connection = match kept {
-        Some(connection) => connection,
-        // A round trip for the connection, and one for its first words.
-        None => timeout(2 * peers.call_time, peers.connect(seat.node, Some((disk, seat.cluster)))).await??.0,
-    };
-    let reply = timeout(time, frame::exchange(&mut connection, &Request::Call(call))).await??;
-    Ok((connection, reply))
 }
 
 impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
     async fn new_client(&mut self, disk: DiskId, &seat: &Seat) -> Peer {
-        Peer { peers: self.clone(), disk, seat, lines: Default::default(), has_called: false }
+        Peer { peers: self.clone(), disk, seat, has_called: false }
     }
 }
 
 impl Peer {
-    async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
-        let to = (self.disk, self.seat);
-        let carries = match &call {
-            Call::Append(rpc) => !rpc.entries.is_empty(),
-            Call::Snapshot(_) => true,
-            Call::Vote(_) => false,
+    async fn call<E: std::error::Error>(&self, purpose: Purpose, call: Call) -> Result<Reply, Failure<E>> {
+        let line = self.peers.line(self.disk, purpose);
+        let line = match purpose {
+            // Whoever has not answered the last one is not asked again.
+            Purpose::Questions => line.try_lock_owned().map_err(|error| Unreachable::new(&error))?,
+            _ => line.lock_owned().await,
         };
-        // The engine makes a client for each vote and for each check that it leads. All of them share a line, and a node
-        // that has not answered the last one is not asked again: so checks take no place of the stream of entries and
-        // heartbeats at the other side. A new stream may begin with the same call, and then tries again. An older
-        // answer would not do for a check.
-        let is_question = !self.has_called && !carries;
-        self.has_called = true;
-        let peers = self.peers.clone();
-        let reply = if let Some(asked) = peers.asked.get(&self.seat.node).filter(|_| is_question) {
-            let mut asked = asked.try_lock().map_err(|error| Unreachable::new(&error))?;
-            let (disk, line) = &mut *asked;
-            if *disk != self.disk {
-                (*disk, *line) = (self.disk, Line::default());
-            }
-            line.call(&peers, to, call, None).await
-        } else {
-            let meant = Entries::of(&call);
-            self.lines[usize::from(carries)].call(&peers, to, call, meant).await
-        };
-        let reply = reply.map_err(|error| Unreachable::new(&error))?;
+        // If the engine gives it up, it goes on until its own limit: then the connection may be of use to the next one.
+        let reply = tokio::spawn(exchange(self.peers.clone(), (self.disk, self.seat), line, call)).await;
+        let reply = reply.map_err(io::Error::from).flatten().map_err(|error| Unreachable::new(&error))?;
         if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
+    }
+
+    /// Has the node hear that this one leads, for as long as entries are under way to it: the engine sends no heartbeats then.
+    async fn beat(&self, vote: Vote<DiskId>, prev_log_id: Option<LogId>) -> Infallible {
+        loop {
+            sleep(self.peers.call_time / CALL_TIME).await;
+            if let Ok(line) = self.peers.line(self.disk, Purpose::Heartbeats).try_lock_owned() {
+                let heartbeat = AppendEntriesRequest { vote, prev_log_id, entries: vec![], leader_commit: None };
+                let to = (self.disk, self.seat);
+                tokio::spawn(exchange(self.peers.clone(), to, line, Call::Append(heartbeat)));
+            }
+        }
     }
 
     /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth
     /// a pause: a node that refuses to speak to this one will do so again.
-    fn strange<E: std::error::Error>(&mut self, reply: &Reply) -> Failure<E> {
-        // The other side may have closed them.
-        self.lines = Default::default();
+    fn strange<E: std::error::Error>(&self, reply: &Reply) -> Failure<E> {
         if let Reply::Refused(problem) = reply {
             self.peers.complain(self.seat.node, problem.clone());
         }
@@ -178,13 +96,43 @@ impl Peer {
     }
 }
 
+/// Sends a call on the connection of a line, or on a new one: then each side hears what time it is on the other.
+async fn exchange(
+    peers: Peers,
+    (disk, seat): (DiskId, Seat),
+    mut line: OwnedMutexGuard<Option<Connection>>,
+    call: Call,
+) -> io::Result<Reply> {
+    let time = if matches!(call, Call::Snapshot(_)) { SNAPSHOT_TIME } else { peers.call_time };
+    let mut connection = match line.take().filter(frame::is_open) {
+        Some(connection) => connection,
+        // A round trip for the connection, and one for its first words.
+        None => timeout(2 * peers.call_time, peers.connect(seat.node, Some((disk, seat.cluster)))).await??.0,
+    };
+    let reply = timeout(time, frame::exchange(&mut connection, &Request::Call(call))).await??;
+    *line = Some(connection);
+    Ok(reply)
+}
+
 impl RaftNetwork<TypeConfig> for Peer {
     async fn append_entries(
         &mut self,
         rpc: AppendEntriesRequest<TypeConfig>,
         _: RPCOption,
     ) -> Result<AppendEntriesResponse<DiskId>, RPCError<DiskId, Seat, RaftError<DiskId>>> {
-        match self.call(Call::Append(rpc)).await? {
+        let (vote, prev, carries) = (rpc.vote, rpc.prev_log_id, !rpc.entries.is_empty());
+        let is_first = !mem::replace(&mut self.has_called, true);
+        let purpose = match carries {
+            true => Purpose::Entries,
+            // The engine makes a client for each check that it leads. A new stream may begin with the same call.
+            false if is_first => Purpose::Questions,
+            false => Purpose::Heartbeats,
+        };
+        let reply = tokio::select! {
+            reply = self.call(purpose, Call::Append(rpc)) => reply?,
+            never = self.beat(vote, prev), if carries => match never {},
+        };
+        match reply {
             Reply::Append(result) => result.map_err(|error| self.remote(error)),
             other => Err(self.strange(&other)),
         }
@@ -195,7 +143,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         rpc: InstallSnapshotRequest<TypeConfig>,
         _: RPCOption,
     ) -> Result<InstallSnapshotResponse<DiskId>, RPCError<DiskId, Seat, RaftError<DiskId, InstallSnapshotError>>> {
-        match self.call(Call::Snapshot(rpc)).await? {
+        match self.call(Purpose::Entries, Call::Snapshot(rpc)).await? {
             Reply::Snapshot(result) => result.map_err(|error| self.remote(error)),
             other => Err(self.strange(&other)),
         }
@@ -209,7 +157,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         let (node, last_log_id) = (self.seat.node, rpc.last_log_id);
         // It stays so if the engine gives up.
         self.peers.poll(node, "has not answered".to_owned());
-        let answer = match self.call(Call::Vote(rpc)).await {
+        let answer = match self.call(Purpose::Questions, Call::Vote(rpc)).await {
             Ok(Reply::Vote(result)) => result.map_err(|error| self.remote(error)),
             Ok(other) => Err(self.strange(&other)),
             Err(error) => Err(error),
@@ -231,32 +179,5 @@ impl RaftNetwork<TypeConfig> for Peer {
 
     fn backoff(&self) -> Backoff {
         Backoff::new(std::iter::repeat(BACKOFF))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use openraft::CommittedLeaderId;
-
-    #[test]
-    fn late_reply_says_as_much_about_more_entries_and_nothing_about_others() {
-        let log_id = |index| Some(LogId::new(CommittedLeaderId::new(1, DiskId(1)), index));
-        let vote = Vote::new_committed(1, DiskId(1));
-        let sent = Entries { vote, prev: log_id(3), last: log_id(5) };
-        let said = |others: Entries, response| {
-            let reply = sent.reply_to(&others, Reply::Append(Ok(response)))?;
-            let Reply::Append(Ok(response)) = reply else { panic!("{reply:?}") };
-            Some(response)
-        };
-        use AppendEntriesResponse::{Conflict, PartialSuccess, Success};
-        assert_eq!(said(sent, Success), Some(Success));
-        let more = Entries { last: log_id(9), ..sent };
-        assert_eq!(said(more, Success), Some(PartialSuccess(log_id(5))));
-        assert_eq!(said(more, Conflict), Some(Conflict));
-        for others in [Entries { prev: log_id(4), ..sent }, Entries { vote: Vote::new_committed(2, DiskId(1)), ..sent }]
-        {
-            assert_eq!(said(others, Success), None);
-        }
     }
 }

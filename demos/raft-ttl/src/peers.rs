@@ -17,13 +17,9 @@ use crate::drive::Roles;
 use crate::frame::{self, Connection};
 use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
-use crate::network::Line;
+use crate::network::{Line, Purpose};
 use crate::time::Clock;
 use crate::types::{DiskId, Membership, NodeId};
-
-/// The line on which another node is asked for its vote and whether this one leads, and the disk of the member at its other
-/// end. Locked while it is asked.
-type Asked = tokio::sync::Mutex<(DiskId, Line)>;
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone)]
@@ -38,7 +34,7 @@ pub struct Peers {
     roles: Arc<OnceLock<Roles>>,
     /// The last thing that was wrong with each of the others.
     complaints: Arc<Mutex<BTreeMap<NodeId, String>>>,
-    pub(crate) asked: Arc<BTreeMap<NodeId, Asked>>,
+    lines: Arc<Mutex<BTreeMap<(DiskId, Purpose), Line>>>,
     /// What each of the others said when it was last asked for its vote.
     votes: Arc<Mutex<BTreeMap<NodeId, String>>>,
     /// How long an answer to a call may take.
@@ -56,13 +52,13 @@ impl Peers {
     ) -> Self {
         Self {
             id,
-            asked: Arc::new(addresses.keys().map(|&id| (id, Asked::default())).collect()),
             addresses: Arc::new(addresses),
             disk,
             clock,
             secret: secret.into(),
             roles: Arc::default(),
             complaints: Arc::default(),
+            lines: Arc::default(),
             votes: Arc::default(),
             call_time,
         }
@@ -95,6 +91,10 @@ impl Peers {
 
     pub(crate) fn node_of(&self, disk: DiskId) -> Option<NodeId> {
         self.membership().membership().get_node(&disk).map(|seat| seat.node)
+    }
+
+    pub(crate) fn line(&self, disk: DiskId, purpose: Purpose) -> Line {
+        Arc::clone(self.lines.lock().entry((disk, purpose)).or_default())
     }
 
     /// Whether this node takes a term for true. What is absurd would leave no term for the next election.

@@ -31,12 +31,7 @@ impl Node {
             Request::Get { key, linearizable, from } => {
                 check_key(&key).map_err(Reply::Refused)?;
                 if linearizable {
-                    self.lead()?;
-                    let confirmed = timeout(PATIENCE, self.confirmations.confirm(self.still_leads())).await;
-                    if confirmed != Ok(true) {
-                        // Nothing was changed: another one may be asked, the one that leads by now if this node has heard of it.
-                        return self.lead().and(Err(Reply::NotLeader(None)));
-                    }
+                    self.still_lead().await?;
                 }
                 Ok(self.value(&key, from))
             }
@@ -52,12 +47,14 @@ impl Node {
         }
     }
 
-    /// Whether this node leads, and has applied all that was acknowledged before this was called. The engine asks the others,
-    /// and waits for a heartbeat at most; then an entry in the log tells, however long a round trip takes.
-    async fn still_leads(&self) -> bool {
-        let limit = 2 * self.peers.call_time;
-        self.raft.ensure_linearizable().await.is_ok()
-            || matches!(timeout(limit, self.write(Command::Barrier)).await, Ok(Ok(_)))
+    /// Makes sure that this node leads and has applied all that was acknowledged before. Else another one may be asked.
+    async fn still_lead(&self) -> Result<(), Reply> {
+        self.lead()?;
+        let check = async { self.raft.ensure_linearizable().await.is_ok() };
+        match timeout(PATIENCE, self.confirmations.confirm(check)).await {
+            Ok(true) => Ok(()),
+            _ => Err(Reply::NotLeader(None)),
+        }
     }
 
     /// Hands the engine what another one says.
@@ -114,7 +111,7 @@ impl Node {
         self.lead()?;
         match self.peers.disks_of(id) {
             // What removed it may be in this node's log and in no other.
-            disks if disks.is_empty() => self.write(Command::Barrier).await.map(|_| Reply::Missing),
+            disks if disks.is_empty() => self.still_lead().await.map(|()| Reply::Missing),
             disks => self.dismiss(disks).await,
         }
     }

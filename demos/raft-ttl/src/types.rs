@@ -45,7 +45,7 @@ openraft::declare_raft_types!(
         Node = Seat,
         Entry = openraft::Entry<TypeConfig>,
         SnapshotData = Cursor<Vec<u8>>,
-        AsyncRuntime = openraft::TokioRuntime,
+        AsyncRuntime = crate::runtime::Runtime,
 );
 
 /// What an entry of the log says, and the time of the cluster just before it was proposed: entries carry none.
@@ -65,8 +65,6 @@ pub enum Command {
         ttl_ms: u64,
     },
     Delete(String),
-    /// Changes nothing. When it is applied, so is all that was before it.
-    Barrier,
     /// Deletes each of these keys if it still carries this index. All that one poll found.
     Expire {
         /// Keys, each with the index of the entry that set its TTL.
@@ -102,7 +100,7 @@ impl Command {
                 check_key(key).and(ttl_ms.map_or(Ok(()), check_ttl))?;
                 check_size(parts.iter().map(String::len).chain([key.len()]))
             }
-            Self::Barrier | Self::Expire { .. } => Err("only nodes propose that".to_owned()),
+            Self::Expire { .. } => Err("only nodes propose that".to_owned()),
         }
     }
 }

@@ -71,7 +71,6 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
         (Command::Delete(String::new()), "must not be empty"),
         (Command::Delete(key(MAX_KEY + 1)), "a key of"),
         (Command::Expire { expiries: vec![("key".to_owned(), 1)], by: 1 }, "only nodes"),
-        (Command::Barrier, "only nodes"),
         (Command::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
         (Command::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a write of"),
         (Command::Put(many(700)), "a write of"),
