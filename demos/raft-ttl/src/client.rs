@@ -1,8 +1,6 @@
 //! A client: asks nodes, and finds the one that leads.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, ToSocketAddrs};
@@ -12,12 +10,12 @@ use crate::error::Error;
 use crate::frame::{self, Connection};
 use crate::limits::{MAX_PART, PART_TIME};
 use crate::message::{Reply, Request, Status};
-use crate::types::{self, Command, Item, NodeId};
+use crate::types::{self, Command, Item};
 
 /// How long one node may take to answer: longer than it waits for the others.
 const ANSWER_LIMIT: Duration = Duration::from_secs(7);
 
-/// How long to wait before the next node is asked, when one does not know who leads.
+/// How long to wait before the nodes are asked once more, when none of them leads.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A value and how many milliseconds it has left, if it is there and has a TTL.
@@ -27,65 +25,68 @@ pub type Found = Result<Option<(String, Option<u64>)>, Error>;
 #[derive(Debug)]
 pub struct Client {
     nodes: Vec<String>,
-    /// Where nodes are, whatever others say.
-    known: BTreeMap<NodeId, SocketAddr>,
-    next: usize,
-    connection: Option<(String, Connection)>,
+    /// The node that is asked next, and the connection to it if there is one.
+    target: usize,
+    connection: Option<Connection>,
 }
 
 impl Client {
     /// A client of the cluster that has these nodes, of which there must be one: a host, which may be a name, and a port each.
     pub fn new(nodes: Vec<String>) -> Self {
         assert!(!nodes.is_empty(), "a cluster has nodes");
-        Self { nodes, known: BTreeMap::new(), next: 0, connection: None }
-    }
-
-    /// A client that finds the nodes where it is told, and not where they find each other.
-    pub fn of(members: BTreeMap<NodeId, SocketAddr>) -> Self {
-        Self { known: members.clone(), ..Self::new(members.values().map(SocketAddr::to_string).collect()) }
+        Self { nodes, target: 0, connection: None }
     }
 
     /// Asks the leader, and looks for one until `deadline`.
     ///
     /// It is asked again only if nothing was done. So a write happens once at most.
     pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Error> {
-        let mut target = match &self.connection {
-            Some((address, _)) => address.clone(),
-            None => self.following_node(),
-        };
+        let (first, mut leader) = (self.target, None);
         loop {
-            let (next, problem) = match self.reach(&target).await {
-                Err(error) => (None, format!("{target}: {error}")),
+            let (at, node) = (self.target, &self.nodes[self.target]);
+            self.target = (at + 1) % self.nodes.len();
+            let kept = self.connection.take().filter(frame::is_open);
+            let reached = match kept {
+                Some(connection) => Ok(connection),
+                None => connect(node).await,
+            };
+            let problem = match reached {
+                Err(error) => error.to_string(),
                 Ok(connection) => {
                     let asked = ask_on(connection, request).await;
                     let (connection, reply) = asked.map_err(|error| match error.kind() {
                         // It is longer than a frame, and was not sent.
                         io::ErrorKind::InvalidInput => Error::Arguments(error.to_string()),
-                        _ => Error::Unsure(format!("{target}: {error}")),
+                        _ => Error::Unsure(format!("{node}: {error}")),
                     })?;
-                    self.connection = Some((target.clone(), connection));
                     match reply {
                         Reply::Refused(problem) => return Err(Error::Arguments(problem)),
                         Reply::Unsure(problem) => return Err(Error::Unsure(problem)),
-                        Reply::NotLeader(Some((id, address))) => {
-                            let leader = self.known.get(&id).unwrap_or(&address).to_string();
-                            (Some(leader.clone()), format!("it should be {leader}"))
+                        Reply::NotLeader(known) => {
+                            leader = known.map(|address| address.to_string()).or(leader);
+                            "it does not lead".to_owned()
                         }
-                        Reply::NotLeader(None) => (None, "no node knows one".to_owned()),
-                        Reply::Busy(problem) => {
-                            // It may have closed the connection, too.
-                            self.connection = None;
-                            (None, problem)
+                        Reply::Busy(problem) => problem,
+                        reply => {
+                            (self.target, self.connection) = (at, Some(connection));
+                            return Ok(reply);
                         }
-                        reply => return Ok(reply),
                     }
                 }
             };
-            target = next.unwrap_or_else(|| self.following_node());
             if Instant::now() >= deadline {
-                return Err(Error::Unanswered(format!("no leader was found: {problem}")));
+                return Err(Error::Unanswered(format!("no leader was found: {node}: {problem}")));
             }
-            sleep(PAUSE).await;
+            if self.target == first {
+                match leader.take().filter(|leader| !self.nodes.contains(leader)) {
+                    // One that nobody has told this client of.
+                    Some(leader) => {
+                        self.target = self.nodes.len();
+                        self.nodes.push(leader);
+                    }
+                    None => sleep(PAUSE).await,
+                }
+            }
         }
     }
 
@@ -124,18 +125,6 @@ impl Client {
     /// The value of a key, if it is there, and how long it has left: the latest, from the leader.
     pub async fn get(&mut self, key: &str, deadline: Instant) -> Found {
         whole(key, true, deadline, async |request| self.insist(&request, deadline).await).await
-    }
-
-    fn following_node(&mut self) -> String {
-        self.next = (self.next + 1) % self.nodes.len();
-        self.nodes[self.next].clone()
-    }
-
-    async fn reach(&mut self, target: &str) -> io::Result<Connection> {
-        match self.connection.take() {
-            Some((address, connection)) if *address == *target && frame::is_open(&connection) => Ok(connection),
-            _ => connect(target).await,
-        }
     }
 }
 
@@ -205,15 +194,5 @@ mod tests {
         });
         assert_eq!(found.await.unwrap(), Some(("a n".to_owned(), Some(3))));
         assert_eq!(asked, [0, 4, 0]);
-    }
-
-    #[tokio::test]
-    async fn value_that_changes_all_the_time_is_given_up() {
-        let mut index = 0;
-        let found = whole("key", false, Instant::now(), async |_| {
-            index += 1;
-            Ok(Reply::Value { part: "a".to_owned(), length: 2, index, remaining_ms: None })
-        });
-        assert!(matches!(found.await, Err(Error::Unanswered(_))));
     }
 }

@@ -204,9 +204,8 @@ impl Cluster {
         Error::Broken(said.fold(what.to_owned(), |all, said| all + &said))
     }
 
-    /// A client that finds the nodes here, and not where they find each other.
     pub fn client(&self) -> Client {
-        Client::of(self.members.iter().map(|(&id, member)| (id, member.address)).collect())
+        Client::new(self.addresses().iter().map(SocketAddr::to_string).collect())
     }
 
     /// Asks one node, again if a busy machine or other clients keep it from answering.

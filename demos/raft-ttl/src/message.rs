@@ -120,8 +120,8 @@ pub enum Reply {
         remaining_ms: Option<u64>,
     },
     Status(Box<Status>),
-    /// Nothing was done: another node leads, or nobody knows who.
-    NotLeader(Option<(NodeId, SocketAddr)>),
+    /// Nothing was done: another node leads, and where it is, or none.
+    NotLeader(Option<SocketAddr>),
     /// Nothing was done: the request makes no sense, or comes too late.
     Refused(String),
     /// Nothing was done: too much is asked of this node. Later, or another one, may do it.
@@ -150,14 +150,10 @@ pub struct Status {
     pub ttls: u64,
     /// How many expiries it has proposed and knows no outcome of.
     pub pending: u64,
-    /// How many expiries failed and wait to be proposed again.
-    pub retrying: u64,
     /// How many expiries it has proposed since its start, retries not counted.
     pub proposed: u64,
     /// How many of its expiries it proposed again after a failure or a timeout.
     pub retried: u64,
-    /// How many of its proposals were refused, or had no outcome in time.
-    pub failed: u64,
     /// Of its first proposals 99 in 100 came at most this long after their deadline, to a factor of two.
     pub late_p99_us: u64,
     /// Of its proposals 99 in 100 had an outcome, or were given up, within this, to a factor of two.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::limits::ALMOST_ALL;
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, DiskId, NodeId, Seat, Stamped, check_key, part};
+use crate::types::{Answer, Command, DiskId, LogId, NodeId, Seat, Stamped, check_key, part};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -154,7 +154,7 @@ impl Node {
     fn lead(&self) -> Result<(), Reply> {
         match self.leader() {
             Some(id) if id == self.peers.id => Ok(()),
-            leader => Err(Reply::NotLeader(leader.and_then(|id| Some((id, *self.peers.addresses.get(&id)?))))),
+            leader => Err(Reply::NotLeader(leader.and_then(|id| self.peers.addresses.get(&id).copied()))),
         }
     }
 
@@ -184,7 +184,7 @@ impl Node {
     fn status(&self) -> Status {
         let metrics = self.raft.metrics().borrow().clone();
         let members = self.peers.membership();
-        let index = |log_id: Option<crate::types::LogId>| log_id.map_or(0, |it| it.index);
+        let index = |log_id: Option<LogId>| log_id.map_or(0, |it| it.index);
         let state = self.replica.lock();
         let (ttls, counters) = (state.ttls.as_set(), state.ttls.as_set().stats());
         Status {
@@ -200,10 +200,8 @@ impl Node {
             keys: state.records.len() as u64,
             ttls: ttls.len() as u64,
             pending: ttls.pending_len() as u64,
-            retrying: ttls.retrying_len() as u64,
             proposed: counters.expired,
             retried: counters.retried,
-            failed: counters.failed + counters.timed_out,
             late_p99_us: counters.first_waits.at_most_ns(0.99) / 1_000,
             outcome_p99_us: counters.pending_times.at_most_ns(0.99) / 1_000,
             expired: state.expired,
