@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -38,10 +39,15 @@ pub type Statuses = BTreeMap<NodeId, Status>;
 /// hear from their standard input that nobody holds its other end.
 #[derive(Debug)]
 pub struct Cluster {
-    program: PathBuf,
+    /// What runs a node, from its next start on.
+    pub program: PathBuf,
     arguments: Vec<String>,
     members: BTreeMap<NodeId, Member>,
     directory: TempDir,
+    /// Where a node looks for another from its next start on, if not at its address.
+    pub routes: BTreeMap<(NodeId, NodeId), SocketAddr>,
+    /// How many seconds the wall clocks of nodes are ahead from their next start on.
+    pub ahead_s: BTreeMap<NodeId, i64>,
 }
 
 #[derive(Debug)]
@@ -49,9 +55,6 @@ struct Member {
     address: SocketAddr,
     /// Keeps the port from others while the process does not have it. Nobody listens here.
     _reserved: Option<TcpSocket>,
-    /// Where this node finds another, if not at its address.
-    routes: BTreeMap<NodeId, SocketAddr>,
-    arguments: Vec<String>,
     process: Option<Child>,
 }
 
@@ -66,6 +69,8 @@ impl Cluster {
             arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
             members: (1..=nodes).map(|id| Ok((id, Member::new()?))).collect::<io::Result<_>>()?,
             directory,
+            routes: BTreeMap::new(),
+            ahead_s: BTreeMap::new(),
         })
     }
 
@@ -93,45 +98,28 @@ impl Cluster {
         self.members.values().map(|it| it.address).collect()
     }
 
-    /// Has one node look for another elsewhere, from its next start on.
-    pub fn route(&mut self, from: NodeId, to: NodeId, address: SocketAddr) {
-        self.member(from).routes.insert(to, address);
-    }
-
-    /// Gives a node arguments of its own, from its next start on.
-    pub fn tell(&mut self, id: NodeId, arguments: &[&str]) {
-        self.member(id).arguments = arguments.iter().map(|&it| it.to_owned()).collect();
-    }
-
     /// Starts a node, anew if it is running.
     pub fn start(&mut self, id: NodeId) -> io::Result<()> {
         self.kill(id);
-        let address = |to: &NodeId| {
-            let route = self.members[&id].routes.get(to);
-            route.copied().unwrap_or(self.members[to].address)
-        };
         let mut command = Command::new(&self.program);
         command
-            .arg("node")
-            .args(["--id", &id.to_string()])
+            .args(["node", "--lifeline", "--tell", "--id", &id.to_string()])
             .args(["--listen", &self.address(id).to_string()])
-            .args(["--lifeline", "--tell"])
+            .args(["--wall-ahead-s", &self.ahead_s.get(&id).unwrap_or(&0).to_string()])
             .arg("--data")
             .arg(self.data(id))
             .arg("--secret-file")
             .arg(self.directory().join(SECRET))
-            .args(&self.arguments)
-            .args(&self.members[&id].arguments);
-        for other in self.members.keys().filter(|&&other| other != id) {
-            command.args(["--peer", &format!("{other}={}", address(other))]);
+            .args(&self.arguments);
+        for (&other, member) in self.members.iter().filter(|&(&other, _)| other != id) {
+            let address = self.routes.get(&(id, other)).unwrap_or(&member.address);
+            command.args(["--peer", &format!("{other}={address}")]);
         }
-        let log = File::options().create(true).append(true).open(self.log_file(id))?;
-        let mut told = File::options().create(true).append(true).open(self.told_file(id))?;
+        let append = |file| File::options().create(true).append(true).open(file);
+        let (log, mut told) = (append(self.log_file(id))?, append(self.told_file(id))?);
         told.write_all(b"\n\n")?;
-        command.stdin(Stdio::piped()).stdout(told).stderr(log);
         // An interrupt at the terminal is for the one who started the nodes.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.stdin(Stdio::piped()).stdout(told).stderr(log).process_group(0);
         self.member(id).process = Some(command.spawn()?);
         Ok(())
     }
@@ -172,20 +160,11 @@ impl Cluster {
 
     /// The most memory that a node's process has had so far, in KiB; 0 where the system does not tell.
     pub fn peak_memory(&self, id: NodeId) -> u64 {
-        let status = fs::read_to_string(self.proc(id).join("status")).unwrap_or_default();
+        let process = self.members[&id].process.as_ref().map_or(0, Child::id);
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
         kib.and_then(|kib| kib.parse().ok()).unwrap_or(0)
-    }
-
-    /// How many files and connections a node's process has open; 0 where the system does not tell.
-    pub fn open_files(&self, id: NodeId) -> usize {
-        fs::read_dir(self.proc(id).join("fd")).map_or(0, Iterator::count)
-    }
-
-    fn proc(&self, id: NodeId) -> PathBuf {
-        let process = self.members[&id].process.as_ref().map_or(0, Child::id);
-        Path::new("/proc").join(process.to_string())
     }
 
     pub fn log(&self, id: NodeId) -> String {
@@ -291,14 +270,11 @@ impl Member {
     /// neither listens; elsewhere another program could come first.
     fn new() -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
-        #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
         Ok(Self {
             address: socket.local_addr()?,
             _reserved: cfg!(target_os = "linux").then_some(socket),
-            routes: BTreeMap::new(),
-            arguments: Vec::new(),
             process: None,
         })
     }

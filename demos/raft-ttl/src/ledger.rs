@@ -48,16 +48,14 @@ pub(crate) struct Heard {
 /// The counts at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    pub attempted: u64,
     pub acknowledged: u64,
-    pub expired: u64,
     /// Acknowledged ones that are neither there nor expired as they should.
     pub lost: u64,
     /// Those that came back: there though they expired, or expired under two indexes.
     pub resurrected: u64,
     /// Expiries before the TTL was over.
     pub early: u64,
-    /// Expiries that a node applied more than once in one life.
+    /// Expiries that a node applied more than once in one life, or that nodes applied by the word of different ones.
     pub twice: u64,
 }
 
@@ -106,7 +104,8 @@ impl Ledger {
         for Expired { key, index, by, due_ms, at_us } in expiries {
             let not_before_us = self.written.get(&key).and_then(|written| written.not_before_us);
             self.early += u64::from(not_before_us.is_some_and(|us| at_us < us));
-            self.expired.entry(key.clone()).or_default().insert(index, by);
+            let told = self.expired.entry(key.clone()).or_default().insert(index, by);
+            self.twice += u64::from(told.is_some_and(|other| other != by));
             if life == 0 {
                 heard.late_us.push(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
             }
@@ -145,9 +144,7 @@ impl Ledger {
         let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
         for (key, written) in &self.written {
             let expiries = self.expired.get(key).map_or(0, BTreeMap::len);
-            counts.attempted += 1;
             counts.acknowledged += u64::from(written.is_acknowledged);
-            counts.expired += u64::from(expiries > 0);
             // Each key is written once, so it can expire under one index only.
             counts.resurrected += u64::from(expiries > 1);
             let mut is_safe = expiries > 0;
@@ -170,7 +167,7 @@ impl Ledger {
 impl Counts {
     /// All of it in a line. It is an error if anything is wrong, and if nothing was done.
     pub fn verdict(&self) -> Result<String, Error> {
-        let Self { acknowledged, lost, resurrected, early, twice, .. } = *self;
+        let Self { acknowledged, lost, resurrected, early, twice } = *self;
         let line = format!(
             "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
         );
@@ -194,7 +191,8 @@ mod tests {
         ledger.note(1, 0, vec![expired("b", 999), expired("a", 1_500), expired("a", 1_500)]);
         assert_eq!((ledger.early, ledger.twice), (1, 1));
         ledger.note(1, 1, vec![expired("a", 9_000)]);
-        assert_eq!((ledger.twice, ledger.heard[&1].expired), (1, 1));
+        ledger.note(2, 0, vec![Expired { by: 3, ..expired("b", 1_000) }]);
+        assert_eq!((ledger.twice, ledger.heard[&1].expired), (2, 1));
         assert_eq!((&ledger.heard[&1].late_us, ledger.heard[&1].last_us), (&vec![0, 0, 500, 500], 9_000));
     }
 

@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Instant;
 
@@ -18,18 +17,14 @@ fn demo(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// The processes that have a path in their arguments, where the system tells.
-fn processes_of(folder: &Path) -> Vec<String> {
-    let folder = folder.to_str().unwrap();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let arguments = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
-    let arguments = arguments.map(|it| String::from_utf8_lossy(&it).replace('\0', " "));
-    arguments.filter(|it| it.contains(folder)).collect()
+/// The numbers of the processes that have a path in their arguments.
+fn processes_of(folder: &TempDir) -> Vec<u8> {
+    Command::new("pgrep").arg("-f").arg(folder.path()).output().unwrap().stdout
 }
 
 #[track_caller]
 fn assert_nothing_left(folder: &TempDir) {
-    assert_eq!(processes_of(folder.path()), [""; 0]);
+    assert_eq!(processes_of(folder), b"");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -46,58 +41,50 @@ fn verdict_of(folder: &TempDir, arguments: &[&str], keys: u32) -> String {
     stdout
 }
 
+fn number_after(text: &str, words: &str) -> u32 {
+    let (_, rest) = text.split_once(words).unwrap();
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
 #[test]
 fn demo_shows_that_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let stdout = verdict_of(&folder, &["--keys", "250", "--ttl", "20s"], 260);
-    let killed = stdout.split_once("the leader, is killed; ").and_then(|(_, rest)| rest.split_once(" keys wait"));
-    assert!(killed.unwrap().0.parse::<u32>().unwrap() >= 200, "{stdout}");
+    assert!(number_after(&stdout, "the leader, is killed; ") >= 200, "{stdout}");
 }
 
 #[test]
 fn burst_is_gone_in_a_few_entries() {
     let folder = tempfile::tempdir().unwrap();
     let stdout = verdict_of(&folder, &["--burst", "--keys", "2000", "--ttl", "15s"], 2_000);
-    let entries = stdout.split_once("the expiries took ").and_then(|(_, rest)| rest.split_once(" entries of the log"));
     // They are due at one moment, but each put is a millisecond of its own, and may be a poll of its own.
-    assert!(entries.unwrap().0.parse::<u32>().unwrap() <= 100, "{stdout}");
+    assert!(number_after(&stdout, "the expiries took ") <= 100, "{stdout}");
 }
 
-/// A demonstration that has come to its nodes, and will take an hour.
-fn running(folder: &TempDir) -> Child {
+/// Stops a demonstration by a signal once it has come to its nodes, and says how it ends.
+fn stopped(folder: &TempDir, signal: &str) -> Output {
     let mut running = demo(folder, &["--ttl", "1h"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(running.stdout.as_mut().unwrap()).lines();
     let leads = lines.map_while(Result::ok).find(|line| line.contains("leads"));
     assert!(leads.is_some(), "a leader");
-    running
+    let sent = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    running.wait_with_output().unwrap()
 }
 
-#[cfg(unix)]
 #[test]
-fn interrupted_demo_leaves_nothing_behind() {
+fn interrupted_or_killed_demo_leaves_nothing_behind() {
     for signal in ["-INT", "-TERM"] {
         let folder = tempfile::tempdir().unwrap();
-        let running = running(&folder);
-        let id = running.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status().unwrap();
-        assert!(sent.success());
-        let output = running.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130));
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.contains("interrupted"), "{stderr}");
+        let output = stopped(&folder, signal);
+        assert_eq!((output.status.code(), &*output.stderr), (Some(130), &b"raft-ttl: interrupted\n"[..]));
         assert_nothing_left(&folder);
     }
-}
-
-#[test]
-fn killed_demo_leaves_no_process_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut running = running(&folder);
-    running.kill().unwrap();
-    running.wait().unwrap();
     // It could not do a thing any more, but its nodes hear that it is gone.
+    let folder = tempfile::tempdir().unwrap();
+    stopped(&folder, "-KILL");
     let deadline = Instant::now() + PATIENCE;
-    while !processes_of(folder.path()).is_empty() {
+    while !processes_of(&folder).is_empty() {
         assert!(Instant::now() < deadline, "nodes outlive their demonstration");
         sleep(GLANCE);
     }

@@ -18,7 +18,6 @@ use raft_ttl::types::{Answer, Command, DiskId, Seat, Stamped, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::ttl::{TtlConfig, TtlStats};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::process::item;
@@ -44,7 +43,6 @@ struct Engine {
     replica: Replica,
     roles: watch::Sender<RaftServerMetrics<DiskId, Seat>>,
     proposals: mpsc::UnboundedReceiver<Proposal>,
-    glue: JoinHandle<()>,
     began: Instant,
     index: u64,
     _folder: TempDir,
@@ -77,8 +75,8 @@ impl Engine {
             std::future::ready(Ok(outcome))
         };
         let of_glue = replica.clone();
-        let glue = tokio::spawn(async move { drive(1, &of_glue, seen, propose).await });
-        Self { replica, roles, proposals, glue, began, index: 0, _folder: folder }
+        tokio::spawn(async move { drive(1, &of_glue, seen, propose).await });
+        Self { replica, roles, proposals, began, index: 0, _folder: folder }
     }
 
     /// Applies an entry of the log.
@@ -207,11 +205,4 @@ async fn follower_proposes_nothing_and_each_new_lead_begins_anew() {
         assert_eq!(engine.began.elapsed(), began, "at once");
     }
     assert_eq!(engine.stats().retried, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn engine_that_has_stopped_ends_the_glue() {
-    let engine = Engine::new(ServerState::Leader);
-    drop(engine.roles);
-    timeout(PENDING_TIMEOUT, engine.glue).await.expect("it ends").unwrap();
 }

@@ -9,7 +9,6 @@ mod conformance;
 mod connections;
 mod demo;
 mod disk;
-mod expiry;
 mod far;
 mod glue;
 mod identity;

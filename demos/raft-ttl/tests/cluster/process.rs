@@ -86,21 +86,14 @@ impl Nodes {
         self.leads().await
     }
 
-    /// Has all nodes but this one die until it leads, and brings them back.
+    /// Has each that leads die until this one does, and brings them back.
     pub(crate) async fn make_lead(&mut self, id: NodeId) {
-        loop {
-            let (leader, _) = self.leads().await;
-            if leader != id {
-                self.kill(leader);
-            }
-            for other in self.ids().into_iter().filter(|&other| leader == id || other != leader) {
-                if !self.is_running(other) {
-                    self.start(other).unwrap();
-                }
-            }
-            if leader == id {
-                return;
-            }
+        let (mut leader, _) = self.leads().await;
+        while leader != id {
+            self.kill(leader);
+            let (next, _) = self.leads().await;
+            self.start(leader).unwrap();
+            leader = next;
         }
     }
 

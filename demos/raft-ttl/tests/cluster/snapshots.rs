@@ -8,7 +8,7 @@ use raft_ttl::types::Command;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::process::{HASTY, Nodes, deadline, item};
-use crate::proxy::{Weather, Wires};
+use crate::proxy::{Wires, cut_off, fair};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -18,60 +18,45 @@ const BRIEF_MS: u64 = 9_000;
 /// What clocks may differ by, and what a millisecond is rounded to.
 const SLACK_MS: u64 = 100;
 
-/// Writes a key with a TTL of an hour, lets `meanwhile` happen to the nodes, has all of them die and
-/// come back, and makes sure that the TTL has gone on all the time.
-async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)) {
+/// A TTL that a snapshot holds, and one that only the log does, while all nodes are down.
+#[tokio::test(flavor = "multi_thread")]
+async fn ttl_goes_on_through_a_restart_from_a_snapshot_and_the_log() {
+    let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
+    let mut nodes = Nodes::started(&arguments);
     nodes.leads().await;
     let before_us = wall_us_now();
-    let index = nodes.put(vec![item("long", HOUR_MS), item("short", 2_500)]).await;
+    let index = nodes.put(vec![item("in the snapshot", HOUR_MS)]).await;
+    for nth in 0..120 {
+        nodes.put(vec![item(format!("key {nth}"), None)]).await;
+    }
+    // The entry that set it is not in any log any more.
+    for id in nodes.ids() {
+        nodes.wait_for(id, |status| status.purged > index).await;
+    }
+    let written_us = wall_us_now();
+    let index = nodes.put(vec![item("in the log", HOUR_MS), item("short", 2_500)]).await;
     let after_us = wall_us_now();
-    meanwhile(nodes, index).await;
+    nodes.agree(|status| status.snapshot < index).await;
     // So that it shows if the TTL began again with the process, and not only with the key.
     sleep(Duration::from_millis(700)).await;
 
     nodes.start_all().unwrap();
     nodes.leads().await;
-    let asked_us = wall_us_now();
-    let (_, left_ms) = nodes.latest("long").await.expect("it was acknowledged");
-    let left_ms = left_ms.expect("it has a TTL");
-    let answered_us = wall_us_now();
-    let least = HOUR_MS - (answered_us - before_us) / 1_000 - SLACK_MS;
-    let most = HOUR_MS - (asked_us - after_us) / 1_000 + SLACK_MS;
-    assert!((least..=most).contains(&left_ms), "{left_ms} is not in {least}..={most}");
-
+    for (key, began_us) in [("in the snapshot", [before_us, written_us]), ("in the log", [written_us, after_us])] {
+        let asked_us = wall_us_now();
+        let (_, left_ms) = nodes.latest(key).await.expect("it was acknowledged");
+        let left_ms = left_ms.expect("it has a TTL");
+        let least = HOUR_MS - (wall_us_now() - began_us[0]) / 1_000 - SLACK_MS;
+        let most = HOUR_MS - (asked_us - began_us[1]) / 1_000 + SLACK_MS;
+        assert!((least..=most).contains(&left_ms), "{left_ms} is not in {least}..={most}");
+    }
     // What is over by then, or soon will be, goes, and not a moment early.
-    nodes.agree(|status| status.ttls == 1).await;
+    nodes.agree(|status| status.ttls == 2).await;
     for id in nodes.ids() {
         for expired in nodes.expired(id).concat() {
-            assert!(expired.at_us >= before_us + 2_500_000, "{expired:?} is early");
+            assert!(expired.at_us >= written_us + 2_500_000, "{expired:?} is early");
         }
     }
-    assert!(nodes.latest("short").await.is_none());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ttl_goes_on_through_a_restart_from_the_log() {
-    let mut nodes = Nodes::started(&HASTY);
-    ttl_goes_on(&mut nodes, async |_: &Nodes, _| {}).await;
-    for (id, status) in nodes.statuses().await {
-        assert_eq!(status.snapshot, 0, "node {id}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ttl_goes_on_through_a_restart_from_a_snapshot() {
-    let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
-    let mut nodes = Nodes::started(&arguments);
-    ttl_goes_on(&mut nodes, async |nodes: &Nodes, index| {
-        for nth in 0..120 {
-            nodes.put(vec![item(format!("key {nth}"), None)]).await;
-        }
-        // The entry that set it is not in any log any more.
-        for id in nodes.ids() {
-            nodes.wait_for(id, |status| status.purged > index).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +74,7 @@ async fn leader_that_was_restarted_reads_what_was_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
-    let (mut nodes, wires) = Wires::between_nodes(&arguments, 3).await;
+    let (mut nodes, wires) = Wires::between_nodes(&arguments, fair).await;
     let (leader, _) = nodes.leads().await;
     let follower = nodes.ids().into_iter().find(|&id| id != leader).unwrap();
 
@@ -100,7 +85,7 @@ async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     nodes.put(brief.collect()).await;
     let brief_are_over = Instant::now() + Duration::from_millis(BRIEF_MS);
     let known = nodes.agree(|status| status.ttls == 50).await[&follower].clone();
-    wires.set(Weather { cut_off: Some(follower), ..Weather::default() });
+    wires.set(cut_off(follower));
 
     // None of them is there any more when it is heard of again, and nor are the entries that say so.
     for nth in 0..40 {

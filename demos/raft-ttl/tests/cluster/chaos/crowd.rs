@@ -1,4 +1,4 @@
-//! Those who ask something of the nodes all the time: some write, some read, and most are no use.
+//! Those who ask something of the nodes all the time: some write, and most are no use.
 
 use std::future::Future;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use raft_ttl::client::{self, Client};
+use raft_ttl::client::Client;
 use raft_ttl::cluster::{GLANCE, PATIENCE};
 use raft_ttl::frame;
 use raft_ttl::ledger::Ledger;
@@ -26,7 +26,6 @@ use crate::process::{Nodes, deadline, get, item};
 
 /// How many of each kind of client there are.
 const WRITERS: u64 = 4;
-const READERS: usize = 4;
 const SLOW: usize = 20;
 const SILENT: usize = 300;
 const DEAF: usize = 10;
@@ -62,9 +61,6 @@ impl Crowd {
         let mut others = JoinSet::new();
         let addresses = nodes.addresses();
         let some = |nth: usize| addresses[nth % addresses.len()];
-        for nth in 0..READERS {
-            others.spawn(read(some(nth), nodes.client()));
-        }
         for nth in 0..SLOW {
             others.spawn(again(some(nth), be_slow));
         }
@@ -111,16 +107,6 @@ async fn write(mut client: Client, writer: u64, mut random: Pcg64, is_over: Arc<
         sleep(Duration::from_millis(5)).await;
     }
     (ledger, longest)
-}
-
-/// Asks for what costs something: how a node is, the latest of a key.
-async fn read(address: SocketAddr, mut client: Client) {
-    loop {
-        // Whether there is an answer depends on what is done to the node.
-        let _ = client::ask(address, &Request::Status).await;
-        let _ = client.lead(&get("nobody's", true), deadline()).await;
-        sleep(GLANCE).await;
-    }
 }
 
 /// Does something on one connection after the other.
