@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::Disk;
@@ -20,15 +20,10 @@ use crate::limits::{MAX_SECRET, MAX_TTL, MAX_VALUE, Tuning};
 use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
 use crate::report;
-use crate::time::Clock;
 use crate::types::{Command, Item, NodeId};
 
 /// The port of a node is this one and its number, unless told otherwise.
 const FIRST_PORT: u16 = 7_000;
-
-/// How many threads there are, but for those that wait for disks: the engine keeps one busy. Messages that are being
-/// read or written are in no account of memory, and there are no more of them than threads.
-const THREADS: usize = 2;
 
 const NO_KEY: &str = "no such key";
 
@@ -103,7 +98,6 @@ struct ClusterArgs {
         global = true,
         value_name = "HOST:PORT",
         value_delimiter = ',',
-        value_parser = host,
         default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"
     )]
     nodes: Vec<String>,
@@ -132,46 +126,33 @@ struct NodeArgs {
     secret_file: Option<PathBuf>,
     #[command(flatten)]
     tuning: Tuning,
-    /// For tests: how many seconds the wall clock of this machine is to be ahead
-    #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
-    wall_ahead_s: i64,
     /// Stop when standard input ends: when the one who holds it is gone
     #[arg(long)]
     lifeline: bool,
 }
 
-pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let ran = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Stopped(error.to_string()))
-        .and_then(|runtime| {
-            let ran = runtime.block_on(run(cli));
-            // Nothing is left to be done that anybody waits for.
-            runtime.shutdown_background();
-            ran
-        });
-    match ran {
-        Ok(status) => status,
-        Err(error) => {
-            eprintln!("raft-ttl: {error}");
-            ExitCode::from(error.exit_status())
-        }
-    }
+/// Runs the program on two threads, but for those that wait for disks: the engine keeps one busy. Messages that are being
+/// read or written are in no account of memory, and there are no more of them than threads.
+#[tokio::main(worker_threads = 2)]
+pub async fn main() {
+    let status = run(Cli::parse()).await.unwrap_or_else(|error| {
+        eprintln!("raft-ttl: {error}");
+        error.exit_status()
+    });
+    // Nothing is left to be done that anybody waits for.
+    std::process::exit(status.into())
 }
 
-async fn run(Cli { action, cluster }: Cli) -> Result<ExitCode, Error> {
+async fn run(Cli { action, cluster }: Cli) -> Result<u8, Error> {
     let deadline = || Instant::now() + cluster.patience.min(MAX_TTL);
     let mut client = Client::new(cluster.nodes.clone());
     match action {
         Action::Demo(wishes) => tokio::select! {
             biased;
             () = interrupt() => Err(Error::Interrupted),
-            shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
+            shown = demo::show(&wishes) => shown.map(|()| 0),
         },
-        Action::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
+        Action::Node(args) => node(args).await.map(|()| 0),
         Action::Put { key, mut value, ttl: ttl_ms } => {
             if value == "-" {
                 value.clear();
@@ -207,10 +188,7 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let settings = Settings { id: args.id, members, secret, tuning: args.tuning };
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Error::Arguments(format!("{listen}: cannot listen: {error}")))?;
-    let node = Node::start(&settings, Disk::open(&args.data)?, |last| {
-        Clock::system(last, args.tuning.max_skew, args.wall_ahead_s)
-    })
-    .await?;
+    let node = Node::start(&settings, Disk::open(&args.data)?).await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
     if settings.secret.is_empty() && settings.members.len() > 1 {
         eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");
@@ -242,42 +220,36 @@ fn secret(file: Option<&Path>) -> Result<String, Error> {
 
 /// Ready at an interrupt, or at a request to terminate.
 async fn interrupt() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            return;
-        }
+    let listen = |kind| signal(kind).expect("signals can be listened to");
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt()), listen(SignalKind::terminate()));
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
     }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 /// Tells what came of a write; `missing` is what to say if there was nothing to be done.
-fn tell(reply: Reply, missing: &str) -> Result<ExitCode, Error> {
+fn tell(reply: Reply, missing: &str) -> Result<u8, Error> {
     match reply {
         Reply::Done { index } => {
             println!("done, at index {index}");
-            Ok(ExitCode::SUCCESS)
+            Ok(0)
         }
         Reply::Missing => {
             eprintln!("{missing}");
-            Ok(ExitCode::FAILURE)
+            Ok(1)
         }
         other => Err(Error::Unanswered(format!("{other:?}"))),
     }
 }
 
-fn show(found: Option<(String, Option<u64>)>) -> Result<ExitCode, Error> {
+fn show(found: Option<(String, Option<u64>)>) -> Result<u8, Error> {
     let Some((value, remaining_ms)) = found else { return tell(Reply::Missing, NO_KEY) };
     println!("{value}");
     if let Some(ms) = remaining_ms {
         eprintln!("{} left", humantime::format_duration(Duration::from_millis(ms)));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// The value that the first node has which answers.
@@ -294,7 +266,7 @@ async fn first_answer(nodes: &[String], key: &str, deadline: Instant) -> Found {
     found
 }
 
-async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
+async fn status(cluster: &ClusterArgs, json: bool) -> Result<u8, Error> {
     let mut answers = Vec::new();
     for node in &cluster.nodes {
         answers.push((node, client::status(node).await));
@@ -307,19 +279,13 @@ async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
     if answers.iter().all(|(_, answer)| answer.is_err()) {
         return Err(Error::Unanswered("no node is up".to_owned()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Reads a TTL as people write it, in whole milliseconds. What is too much is for the node to say.
 fn milliseconds(text: &str) -> Result<u64, String> {
     let ttl = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     u64::try_from(ttl.as_millis()).map_err(|_| "more milliseconds than can be counted".to_owned())
-}
-
-/// A host and a port. Whether there is such a host is known when a connection is made to it.
-fn host(text: &str) -> Result<String, String> {
-    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
-    if let Some(Ok(_)) = port { Ok(text.to_owned()) } else { Err("expected HOST:PORT".to_owned()) }
 }
 
 fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {

@@ -6,9 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use openraft::{AnyError, StorageError, StorageIOError};
-use redb::{
-    Database, Durability, ReadTransaction, ReadableDatabase, StorageBackend, TableDefinition, WriteTransaction,
-};
+use redb::{Database, Durability, ReadTransaction, ReadableDatabase, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -59,12 +57,6 @@ impl Disk {
             Self::of(builder.create(directory.join(FILE))?)
         };
         open().map_err(|cause| Error::Arguments(format!("{}: cannot be used: {cause}", directory.display())))
-    }
-
-    /// The same on another medium.
-    pub fn on(backend: impl StorageBackend) -> Result<Self, Error> {
-        let database = Database::builder().create_with_backend(backend);
-        Ok(database.map_err(Cause::from).and_then(Self::of).map_err(unwritten)?)
     }
 
     fn of(database: Database) -> Result<Self, Cause> {

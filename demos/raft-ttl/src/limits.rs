@@ -69,6 +69,13 @@ pub(crate) const BATCH: usize = 1_000;
 /// must not outgrow a frame.
 pub(crate) const MESSAGE: usize = 32 << 10;
 
+/// How long an expiry may be without an outcome before it is proposed again.
+pub(crate) const PENDING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long an expiry that was refused waits, at first and at most.
+pub(crate) const RETRY_DELAY: Duration = Duration::from_millis(500);
+pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+
 /// What the user of a node may set.
 #[derive(Parser, Clone, Copy, Debug)]
 pub struct Tuning {
@@ -79,12 +86,6 @@ pub struct Tuning {
     /// How many entries of the log there are to a snapshot
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub snapshot_every: u64,
-    /// How long an expiry may be without an outcome before it is proposed again
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "5s")]
-    pub pending_timeout: Duration,
-    /// How long an expiry that was refused waits at least
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "500ms")]
-    pub retry_delay: Duration,
     /// How far the times of two nodes may be apart before that is taken for a fault
     #[arg(long, value_parser = humantime::parse_duration, default_value = "1s")]
     pub max_skew: Duration,
@@ -92,11 +93,14 @@ pub struct Tuning {
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     pub clients: u32,
     /// How long the first frame of a connection may take, and an answer until it is taken
-    #[arg(long, value_parser = some_time, default_value = "10s")]
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
     pub frame_time: Duration,
     /// How long a client may take from an answer to the end of its next request
-    #[arg(long, value_parser = some_time, default_value = "60s")]
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
     pub idle_time: Duration,
+    /// For tests: how many seconds the wall clock of this machine is to be ahead
+    #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
+    pub wall_ahead_s: i64,
     /// Print each expiry when it is applied, a line of JSON each; the node waits until that is taken
     #[arg(long)]
     pub tell: bool,
@@ -106,9 +110,4 @@ impl Default for Tuning {
     fn default() -> Self {
         Self::parse_from([""])
     }
-}
-
-fn some_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    if time.is_zero() { Err("a client needs some time".to_owned()) } else { Ok(time) }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use openraft::error::Fatal;
 use openraft::{Config, SnapshotPolicy};
@@ -14,11 +13,13 @@ use timer_wheel::ttl::TtlConfig;
 use crate::confirmation::Confirmations;
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::limits::{BATCH, CALL_TIME, MAX_TTL, MESSAGE, SNAPSHOT_TIME, Tuning};
+use crate::limits::{
+    BATCH, CALL_TIME, MAX_RETRY_DELAY, MAX_TTL, MESSAGE, PENDING_TIMEOUT, RETRY_DELAY, SNAPSHOT_TIME, Tuning,
+};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
-use crate::time::{Clock, Reading};
+use crate::time::Clock;
 use crate::types::{NodeId, Raft};
 
 /// What a node must be told.
@@ -33,17 +34,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn ttl_config(&self) -> TtlConfig {
-        let Tuning { retry_delay, pending_timeout, .. } = self.tuning;
-        let cap = Duration::from_secs(30).max(retry_delay);
-        let mut config = TtlConfig::default();
-        (config.expire_batch, config.retry_batch) = (BATCH, BATCH);
-        (config.retry_delay, config.pending_timeout) = (retry_delay, pending_timeout);
-        config.backoff = Backoff::Exponential { cap };
-        config.max_ttl = MAX_TTL;
-        config
-    }
-
     fn raft_config(&self) -> Result<Arc<Config>, Error> {
         let Tuning { heartbeat, snapshot_every, .. } = self.tuning;
         let heartbeat_ms = u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX);
@@ -63,6 +53,15 @@ impl Settings {
     }
 }
 
+fn ttl_config() -> TtlConfig {
+    let mut config = TtlConfig::default();
+    (config.expire_batch, config.retry_batch) = (BATCH, BATCH);
+    (config.retry_delay, config.pending_timeout) = (RETRY_DELAY, PENDING_TIMEOUT);
+    config.backoff = Backoff::Exponential { cap: MAX_RETRY_DELAY };
+    config.max_ttl = MAX_TTL;
+    config
+}
+
 /// A node that has been started, to be cloned for all who use it.
 #[derive(Clone)]
 pub struct Node {
@@ -75,21 +74,17 @@ pub struct Node {
 }
 
 impl Node {
-    /// Loads the state from a file and starts the engine on it, by a clock that is made of what the file says of the time.
-    /// Settings that make no sense and the file of another node are refused.
-    pub async fn start(
-        settings: &Settings,
-        disk: Disk,
-        clock: impl FnOnce(Option<Reading>) -> Clock,
-    ) -> Result<Self, Error> {
+    /// Loads the state from a file and starts the engine on it, by a clock that goes on where the file says. Settings that
+    /// make no sense and the file of another node are refused.
+    pub(crate) async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
         let id = settings.id;
         if !settings.members.contains_key(&id) {
             return Err(Error::Arguments(format!("node {id} is no member")));
         }
         let raft_config = settings.raft_config()?;
         let disk_id = disk.claim(id).await?;
-        let clock = Arc::new(clock(disk.fact(CLOCK)?));
-        let replica = Replica::load(disk.clone(), Arc::clone(&clock), settings.ttl_config())?;
+        let clock = Arc::new(Clock::system(disk.fact(CLOCK)?, settings.tuning.max_skew, settings.tuning.wall_ahead_s));
+        let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config())?;
         if settings.tuning.tell {
             replica.lock().tell = Some(Box::new(BufWriter::new(io::stdout())));
         }
