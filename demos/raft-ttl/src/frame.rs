@@ -2,11 +2,11 @@
 
 use std::io;
 
-use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
+use tokio_util::bytes::Bytes;
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use crate::limits::MAX_FRAME;
@@ -38,14 +38,9 @@ pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcar
     }
 }
 
-/// Sends a message. One that is longer than a frame may be is [`InvalidInput`](io::ErrorKind::InvalidInput).
+/// Sends a message. One that no frame holds is [`InvalidInput`](io::ErrorKind::InvalidInput), and is not sent.
 pub async fn send(connection: &mut Connection, message: &impl Serialize) -> io::Result<()> {
-    let bytes = to_bytes(message).map_err(io::Error::other)?;
-    if bytes.len() > MAX_FRAME {
-        let problem = format!("a message of {} bytes is longer than {MAX_FRAME}", bytes.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
-    }
-    connection.send(Bytes::from(bytes)).await
+    connection.send(Bytes::from(to_bytes(message).map_err(io::Error::other)?)).await
 }
 
 /// Receives a message or what is wrong with it; `None` if the other side has closed the connection. A length above

@@ -85,10 +85,7 @@ impl Node {
         let seats = disks.into_iter().map(|(node, disk)| (disk, Seat { cluster, node }));
         match self.raft.initialize(seats.collect::<BTreeMap<_, _>>()).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
-            Err(RaftError::Fatal(fatal)) => Err(Error::Stopped(fatal.to_string())),
-            Err(RaftError::APIError(InitializeError::NotInMembers(error))) => {
-                unreachable!("a node is a member of its cluster: {error}")
-            }
+            Err(error) => Err(Error::Stopped(error.to_string())),
         }
     }
 
