@@ -131,8 +131,8 @@ struct NodeArgs {
     lifeline: bool,
 }
 
-/// Runs the program on two threads, but for those that wait for disks: the engine keeps one busy. Messages that are being
-/// read or written are in no account of memory, and there are no more of them than threads.
+/// Runs the program on two threads, not counting those that wait for disks: the engine keeps one busy. Messages that
+/// are being read or written are in no account of memory, and there are no more of them than threads.
 #[tokio::main(worker_threads = 2)]
 pub async fn main() {
     let status = run(Cli::parse()).await.unwrap_or_else(|error| {

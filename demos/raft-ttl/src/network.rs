@@ -70,7 +70,7 @@ impl Peer {
         if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
     }
 
-    /// Has the node hear that this one leads, for as long as entries are under way to it: the engine sends no heartbeats then.
+    /// Has the node hear that this one leads, as long as entries are under way to it: the engine is silent then.
     async fn beat(&self, vote: Vote<DiskId>, prev_log_id: Option<LogId>) -> Infallible {
         loop {
             sleep(self.peers.call_time / CALL_TIME).await;

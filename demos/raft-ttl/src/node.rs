@@ -74,8 +74,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Loads the state from a file and starts the engine on it, by a clock that goes on where the file says. Settings that
-    /// make no sense and the file of another node are refused.
+    /// Loads the state from a file and starts the engine on it, by a clock that goes on where the file says. Settings
+    /// that make no sense and the file of another node are refused.
     pub(crate) async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
         let id = settings.id;
         if !settings.members.contains_key(&id) {

@@ -7,8 +7,8 @@ use openraft::{AsyncRuntime, TokioRuntime};
 
 use crate::limits::CALL_TIME;
 
-/// The engine gives a call up after a heartbeat, and cannot be told otherwise: a node whose round trip is longer would never
-/// be heard. So its limits are longer here; [the network](crate::network) has limits of its own.
+/// The engine gives a call up after a heartbeat, and no setting changes that: a node whose round trip is longer would
+/// never be heard. So its limits are longer here; [the network](crate::network) has limits of its own.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Runtime;
 
