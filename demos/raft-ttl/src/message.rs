@@ -150,10 +150,14 @@ pub struct Status {
     pub ttls: u64,
     /// How many expiries it has proposed and knows no outcome of.
     pub pending: u64,
+    /// How many expiries failed and wait to be proposed again.
+    pub retrying: u64,
     /// How many expiries it has proposed since its start, retries not counted.
     pub proposed: u64,
     /// How many of its expiries it proposed again after a failure or a timeout.
     pub retried: u64,
+    /// How many of its proposals were refused, or had no outcome in time.
+    pub failed: u64,
     /// Of its first proposals 99 in 100 came at most this long after their deadline, to a factor of two.
     pub late_p99_us: u64,
     /// Of its proposals 99 in 100 had an outcome, or were given up, within this, to a factor of two.
