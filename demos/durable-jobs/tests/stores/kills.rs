@@ -43,7 +43,7 @@ pub(crate) async fn of_workers(names: &[String], mut also: impl AsyncFnMut()) {
 }
 
 /// Lets two workers run two hundred jobs a second, kills one of them twice a minute, and does something to the store now and
-/// then: the other's memory and the lateness stay flat.
+/// then: the other's memory stays flat. The lateness is printed, because it depends on what else the machine does.
 pub(crate) async fn soak(names: &[String], mut also: impl AsyncFnMut()) {
     let minutes: u64 = std::env::var("SOAK_MINUTES").map_or(60, |minutes| minutes.parse().unwrap());
     let ledger = Arc::new(Mutex::new(Ledger::default()));
@@ -70,7 +70,7 @@ pub(crate) async fn soak(names: &[String], mut also: impl AsyncFnMut()) {
     all_are_done(&shards, &ledger).await;
     let (warm, last) = (seen[seen.len() / 4], seen[seen.len() - 1]);
     eprintln!("memory in KiB and p99 of the lateness in us, after a quarter {warm:?}, at the end {last:?}");
-    assert!(last.0 <= warm.0 + warm.0 / 4 && last.1 <= 2 * warm.1, "{seen:?}");
+    assert!(last.0 <= warm.0 + warm.0 / 4, "{seen:?}");
     survivor.kill().await;
     victim.kill().await;
 }
