@@ -25,7 +25,7 @@
 //! # The idea
 //!
 //! Time is divided into ticks, and each near tick has its own bucket. On each coarser level, a bucket spans 256 buckets
-//! of the level below (in [`Millis`]). A timer is dropped into the bucket of its deadline, without
+//! of the level below (in [`Millis`]). A timer is put into the bucket of its deadline, without
 //! being compared with any other. When time reaches a coarse bucket, its timers move down to finer
 //! ones; most were cancelled or postponed long before.
 //!

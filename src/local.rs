@@ -59,7 +59,7 @@ use crate::{Budget, Wheel};
 /// of their own.
 ///
 /// A clock that runs backwards counts as stopped until it passes the latest time that the timer has read from it, or
-/// that was passed to [`fire`](LocalTimer::fire). [`new`](LocalTimer::new) makes the first reading. A sleep until
+/// that was passed to [`fire`](LocalTimer::fire). [`new`](LocalTimer::new) takes the first reading. A sleep until
 /// [`NEVER`] never fires.
 ///
 /// A waker may use the timer: while it is woken, cloned or dropped it may poll, reset and drop sleeps, call `fire` and

@@ -301,8 +301,8 @@ impl<T> RetryQueue<T> {
     }
 
     /// The data that a [restart](#restarts) needs: each value with its key, the number of its deliveries, and its due
-    /// time in nanoseconds. A value whose delivery is pending is due by the queue's clock. The order is that of the due
-    /// times, for pending values that of their retries. O(n log n).
+    /// time in nanoseconds. A value whose delivery is pending is due by the queue's clock. Ordered by due
+    /// time; a pending value comes at the time of its retry. O(n log n).
     ///
     /// ```
     /// use timer_wheel::Budget;

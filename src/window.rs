@@ -1,7 +1,7 @@
 //! Timers beyond memory: rows in an ordered store, and a look-ahead in front of it.
 //!
-//! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is an index of PostgreSQL, a
-//! table of redb or RocksDB, a range of etcd. A [`Window`] holds the positions that come next, a bounded number of
+//! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is a PostgreSQL index, a
+//! redb or RocksDB table, or an etcd key range. A [`Window`] holds the positions that come next, a bounded number of
 //! them. It says which row is due, when to wake up, and what to load. It performs no I/O and reads no clock.
 //!
 //! ```

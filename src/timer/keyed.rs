@@ -28,8 +28,8 @@ use crate::sync::{Mutex, lock};
 ///
 /// Keys are hashed, compared and cloned under that lock. A caller that sets a key waits while the map doubles: 40
 /// ms with a million keys in it. A key that panics there may leave a job without a key, or a key that is counted
-/// but has no job, until it is set again or cleared. No job is lost by that. The map keeps room for the most keys that
-/// it had, until [`clear`](KeyedTimer::clear) gives it back.
+/// but has no job, until it is set again or cleared. No job is lost by that. The map keeps room for the largest
+/// number of keys that it has held, until [`clear`](KeyedTimer::clear) gives it back.
 ///
 /// ```
 /// use std::time::Duration;
@@ -383,8 +383,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.len() == 0
     }
 
-    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) for the most keys n since the last
-    /// call. The maps are locked one after the other, each until its jobs are cancelled. Calls
+    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n), where n is the largest number of
+    /// keys since the last call. The maps are locked one after the other, each until its jobs are cancelled. Calls
     /// and jobs of its keys wait for that.
     ///
     /// ```

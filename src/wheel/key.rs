@@ -14,7 +14,8 @@ use crate::engine::node::NodeIndex;
 /// wheel is replaced by an older copy of itself. A key does not record its wheel: in another wheel it is either stale
 /// or identifies one of that wheel's timers.
 ///
-/// Keys are ordered so that they can be sorted and kept in trees; the order has nothing to do with time.
+/// Keys are ordered so that they can be sorted and kept in trees; the order has nothing to do with time. With feature `serde`,
+/// a key is stored as a pair, which cannot be the key of a JSON map: use [`to_bits`](TimerKey::to_bits) there.
 ///
 /// ```
 /// use timer_wheel::{TimerKey, Wheel};
