@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn headline_spans_the_ratios_to_one_digit() {
+    fn headline_spans_the_ratios_rounded_down() {
         let row = |n, ns| {
             let subjects = [("wheel", 2.0), ("tree", ns)].map(|(name, ns)| (name.to_owned(), Spread::of([ns])));
             let (figure, unit) = ("W3 churn".to_owned(), "ns".to_owned());
             Row { figure, n, unit, counts: Counts::Median, subjects: subjects.to_vec() }
         };
-        let results = Results { rows: vec![row(1, 105.0), row(2, 7.1), row(3, 60.0)], ..Results::default() };
+        let results = Results { rows: vec![row(1, 118.0), row(2, 9.9), row(3, 60.0)], ..Results::default() };
         let all = AllResults::from([("compare".to_owned(), results)]);
         assert_eq!(table::headline("compare; W3; ; wheel, tree", &all).unwrap(), "4 to 50 times faster");
         assert!(table::headline("compare; W3; ; wheel", &all).is_err());

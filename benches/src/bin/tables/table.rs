@@ -19,14 +19,17 @@ pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result
     query.split(',').map(str::trim).map(|file| Ok(source(file, results(file, all)?))).collect()
 }
 
-/// How many times as long the second subject of a query takes, from the least ratio to the greatest, to one digit each.
+/// How many times as long the second subject of a query takes, from the least ratio to the greatest.
 pub(crate) fn headline(query: &str, all: &AllResults) -> Result<String, String> {
     let (rows, subjects) = find(query, all)?;
     let [(ours, _), (other, _)] = subjects[..] else { return Err(format!("'{query}' needs two subjects")) };
     let ratios = rows.iter().filter_map(|(_, row)| Some(row.value(other)? / row.value(ours)?));
     let (least, greatest) = ratios.fold((f64::MAX, 0.0), |(least, greatest), it| (it.min(least), it.max(greatest)));
-    // One digit, written without its exponent.
-    let rounded = |ratio: f64| format!("{ratio:.0e}").parse::<f64>().expect("it was a number");
+    // To one digit, and downwards: no claim is larger than what was measured.
+    let rounded = |ratio: f64| {
+        let unit = 10_f64.powf(ratio.log10().floor());
+        (ratio / unit).floor() * unit
+    };
     Ok(format!("{} to {} times faster", rounded(least), rounded(greatest)))
 }
 
