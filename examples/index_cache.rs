@@ -1,7 +1,7 @@
 //! A cache in which an entry is one record: key, value, deadline, and its place in the order of use. The wheel
 //! identifies the entry by the index of its record and keeps no copy of anything else.
 //!
-//! A use renews the entry by writing its deadline into the record, without a call of the wheel. A timer that fires too
+//! A use renews the entry by writing its deadline into the record, without a call to the wheel. A timer that fires too
 //! early for its record is rearmed. All entries have one TTL, so those that are not used again stay in a lane.
 //!
 //! The cache cancels the timer of a record before it frees the record.

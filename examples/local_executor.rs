@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Token};
@@ -31,7 +31,7 @@ impl Wake for TaskWaker {
 
 /// Runs the tasks until all have ended. The token of a socket is the number of the task that reads it.
 fn run(poll: &mut mio::Poll, timer: &LocalTimer<TurnClock>, tasks: Vec<Task>) -> io::Result<()> {
-    let (system, mut events) = (SystemClock::new(), Events::with_capacity(64));
+    let (system, mut events) = (SystemClock::since_epoch(), Events::with_capacity(64));
     let (sender, woken) = channel();
     let wakers: Vec<Waker> = (0..tasks.len()).map(|task| Arc::new(TaskWaker(task, sender.clone())).into()).collect();
     wakers.iter().for_each(Waker::wake_by_ref);
@@ -74,7 +74,7 @@ fn main() -> io::Result<()> {
     let address = server.local_addr()?;
     poll.registry().register(&mut server, Token(0), Interest::READABLE)?;
 
-    let timer = LocalTimer::new(TurnClock::new());
+    let (began, timer) = (Instant::now(), LocalTimer::new(TurnClock::new()));
     let (patient, slow) = (timer.clone(), timer.clone());
     let serve = async move {
         let mut given_up = 0;
@@ -89,6 +89,7 @@ fn main() -> io::Result<()> {
     };
     let send = async move {
         slow.sleep(25 * MS).await;
+        assert!(began.elapsed() >= 25 * MS, "no sleep ends early");
         let client = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         client.send_to(b"hello", address).expect("it is sent");
     };

@@ -1,4 +1,4 @@
-//! Sessions that end after ten minutes without a request: one job a session, postponed by each request.
+//! Sessions that end after ten minutes without a request: one job per session, postponed by each request.
 //!
 //! A request may come just when its session ends: the job is under way already and cannot be postponed.
 //! Then the request begins another session, and the job must leave that one alone. So each session has
