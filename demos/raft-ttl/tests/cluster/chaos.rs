@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request, Status};
-use raft_ttl::types::NodeId;
+use raft_ttl::types::{Expired, NodeId};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use tokio::time::{Instant, sleep};
@@ -61,6 +61,43 @@ async fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
     Chaos::run(ALL, |_, elapsed| elapsed >= Duration::from_secs(600)).await;
 }
 
+/// Kills and pauses two nodes under a steady load, for an hour or so many minutes as `SOAK_MINUTES` says: the memory of the
+/// third stays flat. Its lateness is printed, because it depends on what else the machine does.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes an hour"]
+async fn memory_of_a_node_stays_flat_in_a_soak() {
+    const SURVIVOR: NodeId = 3;
+    let minutes: u64 = std::env::var("SOAK_MINUTES").map_or(60, |minutes| minutes.parse().unwrap());
+    let (mut chaos, crowd) = Chaos::begin().await;
+    let beginning = Instant::now();
+    let mut peaks = Vec::new();
+    for tenth in 1..=10 {
+        while beginning.elapsed() < Duration::from_secs(minutes * 6 * tenth) {
+            sleep(Duration::from_secs(5)).await;
+            let deed = if chaos.random.random() { Deed::KillOne } else { Deed::Pause };
+            let victim = chaos.random.random_range(1..SURVIVOR);
+            chaos.act(deed, victim).await;
+            chaos.settle().await;
+        }
+        peaks.push(chaos.nodes.peak_memory(SURVIVOR));
+    }
+    chaos.ledger.merge(crowd.leave().await);
+    let lives = chaos.nodes.expired(SURVIVOR);
+    assert_eq!(lives.len(), 1, "the survivor died");
+    let late_ms = |expired: &Expired| (expired.at_us / 1_000).saturating_sub(expired.due_ms);
+    let late_p99_ms = lives[0].chunks(lives[0].len().div_ceil(10)).map(|tenth| {
+        let mut late: Vec<_> = tenth.iter().map(late_ms).collect();
+        late.sort_unstable();
+        late[late.len() * 99 / 100]
+    });
+    println!(
+        "by tenths: p99 of the lateness in ms {:?}, peak memory in KiB {peaks:?}",
+        late_p99_ms.collect::<Vec<_>>()
+    );
+    chaos.judge().await;
+    assert!(peaks[9] <= peaks[2] + peaks[2] / 4, "{peaks:?}");
+}
+
 /// The nodes, and what is known of them.
 struct Chaos {
     nodes: Nodes,
@@ -71,14 +108,20 @@ struct Chaos {
 }
 
 impl Chaos {
-    /// Does these deeds, each of them soon and then as it comes, until it is over.
-    async fn run(deeds: &[Deed], is_over: impl Fn(usize, Duration) -> bool) {
+    /// Three nodes that elect soon, and those who ask something of them.
+    async fn begin() -> (Self, Crowd) {
         let seed = 20_161;
         let nodes = Nodes::started(&ARGUMENTS);
         let random = Pcg64::seed_from_u64(seed);
-        let mut chaos = Self { nodes, ledger: Ledger::default(), random, peak_kib: 0, gave_up: 0 };
+        let chaos = Self { nodes, ledger: Ledger::default(), random, peak_kib: 0, gave_up: 0 };
         chaos.nodes.leads().await;
         let crowd = Crowd::gather(&chaos.nodes, seed).await;
+        (chaos, crowd)
+    }
+
+    /// Does these deeds, each of them soon and then as it comes, until it is over.
+    async fn run(deeds: &[Deed], is_over: impl Fn(usize, Duration) -> bool) {
+        let (mut chaos, crowd) = Self::begin().await;
         let beginning = Instant::now();
         let mut done = Vec::new();
         while !is_over(done.len(), beginning.elapsed()) {
@@ -87,7 +130,8 @@ impl Chaos {
             let next = deeds.get(done.len()).copied();
             let deed = next.unwrap_or_else(|| deeds[chaos.random.random_range(0..deeds.len())]);
             done.push(deed);
-            chaos.act(deed).await;
+            let victim = chaos.random.random_range(1..=3);
+            chaos.act(deed, victim).await;
             chaos.settle().await;
         }
         chaos.ledger.merge(crowd.leave().await);
@@ -96,8 +140,8 @@ impl Chaos {
         chaos.judge().await;
     }
 
-    async fn act(&mut self, deed: Deed) {
-        let one = self.random.random_range(1..=3);
+    /// Does something, to this node if one is enough.
+    async fn act(&mut self, deed: Deed, one: NodeId) {
         let pause = Duration::from_millis(self.random.random_range(0..1_500));
         match deed {
             Deed::KillLeader => {
