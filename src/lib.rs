@@ -64,8 +64,8 @@
 //! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
 //! | [`Compact`] | 1.05 ms | 4.9 h | 19 KB | many small wheels, one per shard or connection |
 //!
-//! If in doubt, use the default. Otherwise choose a tick that few timers share, because they are sorted when it begins,
-//! and that leaves few ticks empty. Choose a horizon that covers most timers. Timers beyond the horizon lie on a fifth
+//! If in doubt, use the default. Otherwise choose a tick that few timers share (they are sorted when it begins), but
+//! that leaves few ticks empty. Choose a horizon that covers most timers. Timers beyond the horizon lie on a fifth
 //! level, whose buckets double in span, and are moved a few more times. Up to 32 timers need no buckets, if the finest
 //! level has 32 or more. Any type that implements [`Geometry`] will do; an invalid one does not compile.
 //!
@@ -153,7 +153,7 @@
 //! tick, touches many at once. [`advance_with_budget`](Wheel::advance_with_budget) stops when its [`Budget`] is used
 //! up: a number of units of work, a number of timers fired, or both. Afterwards the budget holds what is left,
 //! for the next wheel. [`has_backlog`](Wheel::has_backlog) says whether work is left; the next call goes on from there.
-//! With any budget, repeated calls yield the same timers in the same order.
+//! With any budget of at least one unit and one timer, repeated calls yield the same timers in the same order.
 //!
 //! ```
 //! use timer_wheel::{Budget, Wheel};
@@ -180,9 +180,10 @@
 //!
 //! # Memory
 //!
-//! Memory is proportional to the number of live timers. A timer takes a node: 24 bytes, 4 for the generation of its
-//! key, and the value, rounded up to its alignment. That is 32 bytes with no value or a `u32`, 40 with a `u64`, and 64
-//! with a `u128`. Pages add about one byte per timer. A level takes 36 bytes for each of its buckets once it is used.
+//! Memory is proportional to the number of live timers. A timer takes a node of 24 bytes and a slot. The slot has
+//! 4 bytes for the generation of the key, and the value. Rounded up to their alignments, the two take 32 bytes with no
+//! value or a `u32`, 40 with a `u64`, and 64 with a `u128`. Pages add about one byte per timer. A level takes 36 bytes
+//! for each of its buckets once it is used.
 //!
 //! Beyond 128 timers, memory grows in pages of 256, and no timer is copied. After a peak, advances release memory a
 //! page at a time, and [`shrink_to_fit`](Wheel::shrink_to_fit) releases spare memory at once. [`stats`](Wheel::stats)

@@ -259,8 +259,8 @@ impl<T> RetryQueue<T> {
     /// the same as [`done`](Self::done).
     ///
     /// Returns when a poll yields the value next: after the retry delay, or at once if that was the last attempt and
-    /// the value is handed back. Returns `None`, and leaves the value as it is, if no delivery of it is pending. Then
-    /// the key is stale, the value was not delivered, its delivery has failed already, or its timeout has ended by
+    /// the value is handed back. Returns `None`, and leaves the value as it is, if no delivery of it is pending. That is
+    /// so if the key is stale, the value was not delivered, its delivery has failed already, or its timeout has ended by
     /// `now`. If a value was delivered again, the call counts for the latest delivery.
     ///
     /// ```
@@ -301,8 +301,8 @@ impl<T> RetryQueue<T> {
     }
 
     /// The data that a [restart](#restarts) needs: each value with its key, the number of its deliveries, and its due
-    /// time in nanoseconds. A value whose delivery is pending is due by the queue's clock. Ordered by due
-    /// time; a pending value comes at the time of its retry. O(n log n).
+    /// time in nanoseconds. A value whose delivery is pending is due by the queue's clock. In order of due
+    /// time, except that a pending value is placed by the time of its retry. O(n log n).
     ///
     /// ```
     /// use timer_wheel::Budget;

@@ -29,8 +29,8 @@
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
 //! Each [`Timer`] has one thread, a [`Clock`](crate::Clock), and several shards. A shard is a [`Wheel`](crate::Wheel)
-//! behind a lock of its own. Callers and the timer thread hold a lock for one short call to the wheel, and no job,
-//! closure or clock is ever run or dropped under it.
+//! behind a lock of its own. Callers and the timer thread hold a lock for one short call to the wheel, and under
+//! it no job or closure is run or dropped, and no clock is read.
 
 // The protocol between callers and the timer thread.
 //
@@ -137,8 +137,8 @@ use self::shared::Shared;
 /// - Jobs start in order of their deadlines. Jobs with equal deadlines start in the order in which they
 ///   were scheduled if one thread has scheduled them without keys, or if there is only one [shard](Builder::shards). A
 ///   pool gets jobs in that order, but may run them in any order.
-/// - Every job runs once, or is cancelled by a call that returned `true`, or is returned by
-///   [`shutdown`](Timer::shutdown).
+/// - Every job runs once, is cancelled by a call that returned `true`, or is returned by
+///   [`shutdown`](Timer::shutdown), unless the last drop or an executor discards it.
 /// - No call waits for a job. A call waits at most for other callers and for one piece of the thread's work. A piece is
 ///   256 units of the wheel's work: some microseconds, and up to 0.5 ms where memory is cold.
 /// - A periodic job that catches up missed runs holds up no other job for long: see [`Missed::CatchUp`].

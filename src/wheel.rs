@@ -41,8 +41,8 @@ use crate::wheel::slots::{Slot, Slots};
 /// is called at least once per tick, timers that lie ahead cause no long pause: crowded buckets are moved down in
 /// shares before they begin.
 ///
-/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value, rounded up to its
-/// alignment), in pages of 256 that are never moved. After a peak, advances release it a page at a time. Values are
+/// Memory is a node of 24 bytes for each timer, and a slot of 4 bytes and the value, rounded up to their alignments, in
+/// pages of 256 that are never moved. After a peak, advances release it a page at a time. Values are
 /// moved in and out: box those larger than about 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what

@@ -9,7 +9,8 @@ use super::{Clock, NEVER, TimeSource, nanoseconds};
 /// On Linux and macOS it stands still while the machine is suspended: a timer that waits for ten
 /// minutes then waits for ten minutes of the machine being awake. It fires late, never early.
 ///
-/// On `wasm32-unknown-unknown` its constructors panic, because [`Instant`] does: pass the time in.
+/// On `wasm32-unknown-unknown` its constructors panic, because [`Instant`] does: pass the wheel times of your own,
+/// or implement [`TimeSource`].
 ///
 /// ```
 /// use timer_wheel::SystemClock;

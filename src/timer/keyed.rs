@@ -105,7 +105,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown, and over the [limit](super::Builder::limit) unless it replaces a live job. It
-    /// hands the job back, and the key keeps the one it had. To pass it on with `?`, drop the job:
+    /// hands the job back, and the key keeps the one it had. To pass the error on with `?`, drop the job:
     /// `set_after(..).map_err(Reason::from)?`, as at [`Timer::schedule_after`].
     ///
     /// ```

@@ -16,7 +16,7 @@ use crate::engine::node::NodeIndex;
 /// there is none, the lane is ignored. A wheel that was stored and loaded has no lanes; a clone has the lanes of its
 /// original.
 ///
-/// Use a lane for timers that mostly fire or are evicted: that takes 30 to 60 % of the time without a lane. Use none if
+/// Use a lane for timers that mostly fire or are evicted: that takes 40 to 60 % of the time without a lane. Use none if
 /// most timers are cancelled, or rescheduled several times before they fire. In a lane, a reschedule moves the timer to
 /// the end; [`Wheel::reschedule`](crate::Wheel::reschedule) only writes the new deadline.
 ///
