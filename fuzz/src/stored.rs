@@ -59,6 +59,8 @@ struct Slot {
 struct Timer {
     deadline: u64,
     sequence: u64,
+    #[serde(default)]
+    held: bool,
     value: u64,
 }
 
@@ -85,6 +87,9 @@ impl Stored {
         for (index, timer) in self.by_sequence().into_values() {
             let key = key(index, self.slots[index].generation);
             model.schedule(key, timer.deadline, timer.value);
+            if timer.held {
+                model.hold(key);
+            }
         }
         model
     }
@@ -164,6 +169,7 @@ impl Input {
         let loaded: Vec<_> = wheel.ascending().map(|it| (it.key, it.deadline)).collect();
         let stored = model.ascending().map(|(key, it)| (key, it.deadline));
         assert!(stored.eq(loaded), "other timers than were stored");
+        assert_eq!(wheel.stats().held, model.held().len(), "other timers are held than were stored");
         Pair::resume(wheel).run(&ops);
     }
 }
