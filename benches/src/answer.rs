@@ -8,7 +8,7 @@ const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 /// A digest of all that a queue has given back and fired.
 ///
 /// It takes two multiplications a timer, the same for every queue, and no memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
     given: u64,
     fired: u64,

@@ -67,9 +67,22 @@ impl Calls {
         self.at += 1;
     }
 
+    /// How many calls the last run had.
+    pub fn count(&self) -> usize {
+        self.at
+    }
+
     /// The longest call of the last run, when each is given the fastest of its runs.
     pub fn longest_ns(&self) -> f64 {
         f64::from(self.ns[..self.at].iter().copied().max().unwrap_or(0))
+    }
+
+    /// Of the same, the time that such a share of the calls does not exceed. O(n log n).
+    pub fn quantile_ns(&self, share: f64) -> f64 {
+        let mut sorted = self.ns[..self.at].to_vec();
+        sorted.sort_unstable();
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        f64::from(sorted[rank.saturating_sub(1)])
     }
 }
 
@@ -85,5 +98,6 @@ mod tests {
             run.into_iter().for_each(|ns| calls.note(ns));
         }
         assert_eq!(calls.longest_ns(), 6.0);
+        assert_eq!([0.0, 0.3, 0.5, 0.99].map(|share| calls.quantile_ns(share)), [3.0, 3.0, 5.0, 6.0]);
     }
 }

@@ -5,10 +5,8 @@ mod expire;
 mod first;
 mod idle;
 mod one_ttl;
-mod pause;
 mod schedule;
-mod server;
-mod small;
+mod steady;
 #[cfg(test)]
 mod tests;
 
@@ -93,12 +91,12 @@ experiments! {
     AtOnce: expire::at_once of Fine gives [time("W7 expire a burst", &[Fire])];
     Memory: schedule::memory of Fine gives [median("W8 after W1a", "bytes", &[])];
     Caffeine: expire::caffeine of Coarse gives [time("W9 expire in 5 min steps", &[Fire])];
-    Pause: pause::measure of Milli gives [call("W10 longest advance", STEADY), time("W10 in all", STEADY)];
+    Pause: steady::pause of Milli gives [call("W10 longest advance", STEADY), time("W10 in all", STEADY)];
     Hold: first::hold of Micro gives [
         time("W11 hold exponential", &[First]),
         time("W11 hold bimodal", &[First]),
     ];
-    Small: small::measure of Milli gives [median("W12 a queue", "bytes", STEADY), time("W12 operation", STEADY)];
+    Small: steady::small of Milli gives [median("W12 a queue", "bytes", STEADY), time("W12 operation", STEADY)];
     Evict: first::evict of Fine gives [time("W13 eviction many TTLs", &[First])];
     Far: expire::far of Micro gives [time("W14 expire, far", &[Fire, Horizon])];
     Peak: schedule::peak of Fine gives [
@@ -109,7 +107,7 @@ experiments! {
     Evicted: one_ttl::eviction of Fine gives [one_ttl("W19 eviction", &[Fire, First])];
     Renewed: one_ttl::renewal of Fine gives [one_ttl("W19 one renewal a TTL", &[Fire, Move])];
     RenewedOften: one_ttl::four_renewals of Fine gives [one_ttl("W19 four renewals a TTL", &[Fire, Move])];
-    Slots: server::measure of Milli gives [
+    Slots: steady::server of Milli gives [
         time("W20 end and begin", &[Cancel, Fire]),
         time("W20 p99 of advances", SERVER),
         call("W20 longest advance", SERVER),
