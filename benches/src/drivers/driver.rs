@@ -45,29 +45,6 @@ impl Driver for Timer {
     }
 }
 
-/// One for each thread, which keeps it.
-pub(super) struct Each<D>(D);
-
-impl<D: Driver> Driver for Each<D> {
-    type Handle = D::Handle;
-
-    fn start() -> Self {
-        Self(D::start())
-    }
-
-    fn share(&self) -> Self {
-        Self::start()
-    }
-
-    fn schedule(&self, delay: Duration, job: impl FnOnce() + Send + 'static) -> D::Handle {
-        self.0.schedule(delay, job)
-    }
-
-    fn cancel(&self, handle: D::Handle) -> Option<bool> {
-        self.0.cancel(handle)
-    }
-}
-
 /// A task that sleeps for each job, on a runtime with one thread.
 pub(super) type Tokio = Arc<Runtime>;
 

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use timer_wheel::Timer;
 
 use super::Workload;
-use super::driver::{BTreeTimer, Driver, Each, Tokio};
+use super::driver::{BTreeTimer, Driver, Tokio};
 use crate::figure::{median, time};
 use crate::workload::XorShift64Star;
 
@@ -29,13 +29,13 @@ pub(super) static W17: Workload = Workload {
         time("W17 CPU time of a pair", &[]),
     ],
     subjects: &[
-        ("Timer", pairs::<Timer>),
-        ("a Timer each", pairs::<Each<Timer>>),
+        ("Timer", pairs::<Timer, false>),
+        ("a Timer each", pairs::<Timer, true>),
         // The least that producers can do: nobody looks at the map.
-        ("Mutex<BTreeMap>", pairs::<BTreeTimer<false>>),
-        ("a Mutex<BTreeMap> each", pairs::<Each<BTreeTimer<false>>>),
-        (WITH_CONDVAR, pairs::<BTreeTimer>),
-        (SLEEP, pairs::<Tokio>),
+        ("Mutex<BTreeMap>", pairs::<BTreeTimer<false>, false>),
+        ("a Mutex<BTreeMap> each", pairs::<BTreeTimer<false>, true>),
+        (WITH_CONDVAR, pairs::<BTreeTimer, false>),
+        (SLEEP, pairs::<Tokio, false>),
     ],
 };
 
@@ -53,14 +53,15 @@ const WINDOW: usize = 10_000;
 /// None of the jobs is due while it is measured.
 const DELAY: Duration = Duration::from_secs(60);
 
-/// Each producer makes so many pairs.
-fn pairs<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
+/// Each producer makes so many pairs, on the one driver or on one of its own.
+fn pairs<D: Driver, const EACH: bool>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
     let driver = D::start();
     // One a producer: jobs of different threads must not meet in a count of references.
     let ran: Vec<_> = (0..producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let start = Arc::new(Barrier::new(producers as usize + 1));
     let begin = |ran: &Arc<AtomicU64>| {
-        let (own, start, ran) = (driver.share(), Arc::clone(&start), Arc::clone(ran));
+        let own = if EACH { D::start() } else { driver.share() };
+        let (start, ran) = (Arc::clone(&start), Arc::clone(ran));
         thread::spawn(move || {
             start.wait();
             produce(&own, pairs, &ran)
