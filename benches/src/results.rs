@@ -1,10 +1,10 @@
 //! What a program has measured, as it writes it down and as the tables of the documents are made from it: a
 //! file a program, `benches/results/compare.jsonl` and so on. Its first line says of what run, each other is a [`Row`].
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
@@ -116,29 +116,6 @@ impl Results {
         let lines = std::iter::once(serde_json::to_string(self)).chain(rows).collect::<Result<Vec<_>, _>>();
         lines.expect("it is plain data").join("\n") + "\n"
     }
-
-    /// Writes a file.
-    pub fn write(&self, path: &Path) -> Result<(), String> {
-        fs::write(path, self.to_text()).map_err(|error| format!("cannot write the results: {error}"))
-    }
-}
-
-/// Makes sure before the work that its results can be written, and leaves what the file holds until there are any.
-pub fn try_to_write(path: Option<&PathBuf>) -> Result<(), String> {
-    let Some(path) = path else { return Ok(()) };
-    let opened = File::options().create(true).append(true).open(path);
-    opened.map(|_| ()).map_err(|error| format!("cannot write '{}': {error}", path.display()))
-}
-
-/// How a program ends that has nobody to hand its error to.
-pub fn exit(result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
 }
 
 /// The command line, without the folder of the program, and where the results go, which says nothing of them.
@@ -191,18 +168,11 @@ mod tests {
         let subjects = vec![("heap".to_owned(), Spread::of([5.0, 6.0]))];
         let row = Row { figure: "W1a".to_owned(), n: 10, unit: "ns".to_owned(), counts: Counts::Min, subjects };
         for rows in [vec![], vec![row.clone(), row]] {
-            try_to_write(Some(&path)).unwrap();
-            Results { rows, ..Results::new(3) }.write(&path).unwrap();
+            fs::write(&path, Results { rows, ..Results::new(3) }.to_text()).unwrap();
         }
         let results = Results::read(&path).unwrap();
         fs::remove_file(path).unwrap();
         assert_eq!((results.rounds, results.rows.len(), results.rows[1].value("heap")), (3, 2, Some(5.0)));
-    }
-
-    #[test]
-    fn file_that_cannot_be_written_is_refused_before_the_work() {
-        let refused = try_to_write(Some(&"/nonexistent/results.jsonl".into()));
-        assert!(refused.unwrap_err().contains("/nonexistent/results.jsonl"));
     }
 
     #[test]

@@ -10,16 +10,17 @@
 mod goals;
 mod turns;
 
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use timer_wheel_bench::drivers;
 use timer_wheel_bench::experiments::Kind;
 use timer_wheel_bench::heap::Weighed;
-use timer_wheel_bench::results::{self, Counts, Results, Row};
+use timer_wheel_bench::results::{Counts, Results, Row};
 use timer_wheel_bench::subject::{self, Subject};
 
 #[global_allocator]
@@ -104,20 +105,23 @@ impl Options {
     }
 }
 
-fn main() -> ExitCode {
-    results::exit(run(&Options::parse()))
+fn main() -> Result<()> {
+    run(&Options::parse())
 }
 
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Options) -> Result<()> {
     if options.is_child {
         return turns::be_child(options);
     }
-    results::try_to_write(options.json.as_ref())?;
+    if let Some(path) = &options.json {
+        // Before the work. What the file holds stays until there are results.
+        File::options().create(true).append(true).open(path).with_context(|| cannot_write(path))?;
+    }
     let mut results = Results::new(options.rounds(options.n[0]));
     let mut add = |rows: Vec<Row>| {
         rows.iter().try_for_each(|row| say(&table(row)))?;
         results.rows.extend(rows);
-        Ok::<(), String>(())
+        anyhow::Ok(())
     };
     for &kind in Kind::ALL.iter().filter(|kind| kind.workloads().iter().any(|it| options.wants(it))) {
         for n in kind.sizes(&options.n) {
@@ -130,17 +134,23 @@ fn run(options: &Options) -> Result<(), String> {
         let (names, calls): (Vec<&str>, Vec<_>) = wanted.copied().unzip();
         let (effort, sizes) = workload.plan(options.n.iter().copied().max().unwrap_or_default());
         for n in sizes {
-            let measure = |turn: usize| calls[turn](n, effort).map_err(|fault| format!("{}: {fault}", names[turn]));
+            let measure = |turn: usize| calls[turn](n, effort).map_err(|fault| anyhow!("{}: {fault}", names[turn]));
             add(turns::take_turns(options.rounds(options.n[0]), n, workload.figures, &names, measure)?)?;
         }
     }
-    if results.rows.is_empty() {
-        return Err("these workloads have none of these subjects, or those lack the operation".to_owned());
-    }
+    let is_any = !results.rows.is_empty();
+    ensure!(is_any, "these workloads have none of these subjects, or those lack the operation");
     let (verdicts, summary) = goals::judge(&results.rows);
     say(&format!("{verdicts}\n{summary}\n"))?;
     results.verdict = summary;
-    options.json.as_ref().map_or(Ok(()), |path| results.write(path))
+    if let Some(path) = &options.json {
+        fs::write(path, results.to_text()).with_context(|| cannot_write(path))?;
+    }
+    Ok(())
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write '{}'", path.display())
 }
 
 /// A line a subject. The last column is the value that counts (the median, unless another is named) as a multiple of
@@ -160,9 +170,9 @@ fn table(row: &Row) -> String {
 }
 
 /// Prints a text. A reader who has closed the pipe has seen enough.
-fn say(text: &str) -> Result<(), String> {
+fn say(text: &str) -> io::Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write the results: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),
     }
 }
@@ -179,6 +189,9 @@ mod tests {
             let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
             assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
         }
-        assert!(run(&Options::parse_from(["compare", "--workloads", "W17", "--subjects", "heap"])).is_err());
+        for arguments in [["--workloads", "W17", "--subjects", "heap"], ["--n", "1", "--json", "/nonexistent/results"]]
+        {
+            assert!(run(&Options::parse_from(["compare"].iter().chain(&arguments))).is_err());
+        }
     }
 }

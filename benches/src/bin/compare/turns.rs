@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 
+use anyhow::{Result, anyhow, ensure};
 use timer_wheel_bench::answer::{self, Parts};
 use timer_wheel_bench::experiments::{Kind, Outcome};
 use timer_wheel_bench::figure::Figure;
@@ -13,21 +14,20 @@ use timer_wheel_bench::workload::XorShift64Star;
 use crate::Options;
 
 /// Measures every subject in every round.
-pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row>, String> {
+pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row>> {
     let subjects = options.subjects();
     let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
     let told = if kind.wants_fresh_process() { in_a_child } else { measure };
     let mut known = Parts::default();
     let mut rows = take_turns(options.rounds(n), n as u64, kind.figures(), &names, |turn| {
         let subject = subjects[turn];
-        let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
+        let wrong = |fault| anyhow!("wrong answer from {}: {fault}", subject.name);
         let (parts, samples) = told(kind, n, subject).map_err(wrong)?.unwrap_or_default();
         answer::agree(&mut known, &parts).map_err(wrong)?;
         // It is a fault to lack a figure without a reason, or to have both.
-        match samples.len() == kind.figures().iter().filter(|figure| !figure.is_beyond(subject.lacks)).count() {
-            true => Ok(samples),
-            false => Err(format!("{} lacks a figure of {kind:?}, or a reason to lack one", subject.name)),
-        }
+        let expected = kind.figures().iter().filter(|figure| !figure.is_beyond(subject.lacks)).count();
+        ensure!(samples.len() == expected, "{} lacks a figure of {kind:?}, or a reason to lack one", subject.name);
+        Ok(samples)
     })?;
     rows.retain(|row| kind.figures().iter().any(|it| it.name == row.figure && options.wants(it.workload())));
     Ok(rows)
@@ -43,26 +43,24 @@ fn measure(kind: Kind, n: usize, subject: &Subject) -> Outcome {
 
 /// Measures a subject in a process of its own: what other subjects have left of the memory does not show in it.
 fn in_a_child(kind: Kind, n: usize, subject: &Subject) -> Outcome {
-    let failed = |error: &dyn ToString| format!("its process: {}", error.to_string());
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
-    let output = Command::new(program)
-        .args(["--child", "--n", &n.to_string()])
-        .args(["--workloads", kind.workloads()[0]])
-        .args(["--subjects", subject.name])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| failed(&error))?;
-    if !output.status.success() {
-        return Err(failed(&output.status));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))
+    let run = || -> Result<Outcome> {
+        let output = Command::new(std::env::current_exe()?)
+            .args(["--child", "--n", &n.to_string()])
+            .args(["--workloads", kind.workloads()[0]])
+            .args(["--subjects", subject.name])
+            .stderr(Stdio::inherit())
+            .output()?;
+        ensure!(output.status.success(), "{}", output.status);
+        Ok(serde_json::from_slice(&output.stdout)?)
+    };
+    run().unwrap_or_else(|error| Err(format!("its process: {error}")))
 }
 
 /// Measures the one workload and subject that the options name, on their first size.
-pub(crate) fn be_child(options: &Options) -> Result<(), String> {
-    let kind = Kind::ALL.iter().find(|kind| options.wants(kind.workloads()[0])).ok_or("no workload")?;
-    let told = measure(*kind, options.n[0], options.subjects()[0])?;
-    println!("{}", serde_json::to_string(&told).map_err(|error| error.to_string())?);
+pub(crate) fn be_child(options: &Options) -> Result<()> {
+    let kind = Kind::ALL.iter().find(|kind| options.wants(kind.workloads()[0])).expect("its parent names one");
+    let told = measure(*kind, options.n[0], options.subjects()[0]);
+    println!("{}", serde_json::to_string(&told)?);
     Ok(())
 }
 
@@ -74,8 +72,8 @@ pub(crate) fn take_turns(
     n: u64,
     figures: &[Figure],
     subjects: &[&str],
-    mut measure: impl FnMut(usize) -> Result<Vec<f64>, String>,
-) -> Result<Vec<Row>, String> {
+    mut measure: impl FnMut(usize) -> Result<Vec<f64>>,
+) -> Result<Vec<Row>> {
     let mut samples = vec![vec![Vec::new(); subjects.len()]; figures.len()];
     let mut random = XorShift64Star::new();
     for _ in 0..rounds {

@@ -21,12 +21,11 @@
 mod table;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use timer_wheel_bench::results::{self, Results};
+use anyhow::{Context, Result, ensure};
+use timer_wheel_bench::results::Results;
 
 const MARKER: &str = "<!-- results: ";
 const END: &str = "<!-- end -->";
@@ -43,43 +42,37 @@ type AllResults = BTreeMap<String, Results>;
 /// The rows that documents ask for: file, figure and size.
 type Asked = Vec<(String, String, u64)>;
 
-fn main() -> ExitCode {
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    results::exit(match &arguments[..] {
-        [] => bring_up_to_date(&root, false).map(|written| println!("written: {}", written.join(", "))),
-        [flag] if flag == "--check" => bring_up_to_date(&root, true).and_then(|stale| match &stale[..] {
-            [] => Ok(()),
-            stale => Err(format!(
-                "not as the results have it, run `cargo run -p timer-wheel-bench --bin tables`: {}",
-                stale.join(", ")
-            )),
-        }),
-        _ => Err("expected nothing, or --check".to_owned()),
-    })
+    let is_check = arguments == ["--check"];
+    ensure!(is_check || arguments.is_empty(), "expected nothing, or --check");
+    let changed = bring_up_to_date(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), is_check)?.join(", ");
+    ensure!(
+        !is_check || changed.is_empty(),
+        "not as the results have it, run `cargo run -p timer-wheel-bench --bin tables`: {changed}"
+    );
+    println!("{}: {changed}", if is_check { "up to date" } else { "written" });
+    Ok(())
 }
 
 /// Gives the files that were not up to date.
-fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> {
+fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>> {
     let folder = root.join("benches/results");
     let mut all = AllResults::new();
     for path in files(&folder, "jsonl")? {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        all.insert(stem.into_owned(), Results::read(&path).map_err(|error| told(&path, error))?);
+        all.insert(stem.into_owned(), Results::read(&path).with_context(|| name_of(&path))?);
     }
     let (mut wanted, mut asked): (Vec<(PathBuf, String)>, _) = (Vec::new(), Asked::new());
     for path in [vec![root.join("README.md")], files(&root.join("docs"), "md")?].concat() {
-        let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
-        let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
+        let text = fs::read_to_string(&path).with_context(|| name_of(&path))?;
+        let filled = fill(&text, &all, &mut asked).with_context(|| name_of(&path))?;
         wanted.push((path, filled));
     }
     let headline = table::headline(HEADLINE, &all)?;
     for name in HEADLINED {
-        let path = root.join(name);
-        let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
-        if !text.contains(&headline) {
-            return Err(format!("{name} must say '{headline}', as the results of '{HEADLINE}' have it"));
-        }
+        let text = fs::read_to_string(root.join(name)).context(name)?;
+        ensure!(text.contains(&headline), "{name} must say '{headline}', as the results of '{HEADLINE}' have it");
     }
     for (file, mut results) in all {
         results.rows.retain(|row| asked.contains(&(file.clone(), row.figure.clone(), row.n)));
@@ -87,27 +80,27 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
     }
     wanted.retain(|(path, text)| !fs::read_to_string(path).is_ok_and(|there| there == *text));
     for (path, text) in wanted.iter().filter(|_| !is_check) {
-        fs::write(path, text).map_err(|error| told(path, error))?;
+        fs::write(path, text).with_context(|| name_of(path))?;
     }
     let name = |(path, _): &(PathBuf, _)| path.strip_prefix(root).unwrap_or(path).display().to_string();
     Ok(wanted.iter().map(name).collect())
 }
 
 /// The files of a folder whose names end so, in order.
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| told(folder, error))?;
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| name_of(folder))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|it| it == extension)).collect();
     files.sort();
     Ok(files)
 }
 
-fn told(path: &Path, error: impl Display) -> String {
-    format!("{}: {error}", path.display())
+fn name_of(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// A document with its tables made anew. Adds what it asks for.
-fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
+fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String> {
     let mut filled = String::with_capacity(text.len());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -117,9 +110,7 @@ fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String, Strin
             filled += &table::answer(query, all, asked)?;
             filled += END;
             filled += "\n";
-            if !lines.by_ref().any(|line| line == END) {
-                return Err(format!("'{query}' has no end"));
-            }
+            ensure!(lines.by_ref().any(|line| line == END), "'{query}' has no end");
         }
     }
     Ok(filled)
@@ -131,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    fn filled(text: &str, asked: &mut Asked) -> Result<String, String> {
+    fn filled(text: &str, asked: &mut Asked) -> Result<String> {
         let rows = [10, 1_000_000].map(|n| {
             let subjects =
                 [("wheel", 2.0), ("heap", 5.0)].map(|(name, ns)| (name.to_owned(), Spread::of([1.0, ns, 9.0])));

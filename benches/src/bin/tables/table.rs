@@ -1,5 +1,6 @@
 //! What a document asks for, and the rows of a table that answer.
 
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::HumanCount;
 use timer_wheel_bench::results::{Results, Row};
 
@@ -9,7 +10,7 @@ use crate::{AllResults, Asked};
 type Found<'a> = (Vec<(&'a str, &'a Row)>, Vec<(&'a str, &'a str)>);
 
 /// The table that answers a query, or for files alone where their figures come from. Adds what is asked for.
-pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
+pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String> {
     if query.contains(';') {
         let (rows, subjects) = find(query, all)?;
         let file = query.split(';').next().unwrap_or_default();
@@ -20,9 +21,9 @@ pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result
 }
 
 /// How many times as long the second subject of a query takes, from the least ratio to the greatest.
-pub(crate) fn headline(query: &str, all: &AllResults) -> Result<String, String> {
+pub(crate) fn headline(query: &str, all: &AllResults) -> Result<String> {
     let (rows, subjects) = find(query, all)?;
-    let [(ours, _), (other, _)] = subjects[..] else { return Err(format!("'{query}' needs two subjects")) };
+    let [(ours, _), (other, _)] = subjects[..] else { bail!("'{query}' needs two subjects") };
     let ratios = rows.iter().filter_map(|(_, row)| Some(row.value(other)? / row.value(ours)?));
     let (least, greatest) = ratios.fold((f64::MAX, 0.0), |(least, greatest), it| (it.min(least), it.max(greatest)));
     // To one digit, and downwards: no claim is larger than what was measured.
@@ -33,12 +34,12 @@ pub(crate) fn headline(query: &str, all: &AllResults) -> Result<String, String> 
     Ok(format!("{} to {} times faster", rounded(least), rounded(greatest)))
 }
 
-fn results<'a>(file: &str, all: &'a AllResults) -> Result<&'a Results, String> {
-    all.get(file).ok_or_else(|| format!("no results of '{file}'"))
+fn results<'a>(file: &str, all: &'a AllResults) -> Result<&'a Results> {
+    all.get(file).with_context(|| format!("no results of '{file}'"))
 }
 
 /// The rows and the subjects that a query asks for.
-fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>, String> {
+fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>> {
     let mut parts = query.split(';').map(str::trim);
     let file = parts.next().unwrap_or_default();
     let mut names = |separator| {
@@ -61,9 +62,8 @@ fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>, String> {
         rows.extend(found.map(|row| (if name == label { &*row.figure } else { label }, row)));
     }
     let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
-    if rows.is_empty() || !subjects.iter().all(|(subject, _)| has(subject)) {
-        return Err(format!("nothing was measured that is asked for by '{query}'"));
-    }
+    let is_measured = !rows.is_empty() && subjects.iter().all(|(subject, _)| has(subject));
+    ensure!(is_measured, "nothing was measured that is asked for by '{query}'");
     if subjects.is_empty() {
         for (name, _) in rows.iter().flat_map(|(_, row)| &row.subjects) {
             if !subjects.contains(&(name, name)) {
