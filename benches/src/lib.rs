@@ -5,7 +5,8 @@
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //! * `rivals`, `experiments`, `drivers`: the queues of others, the workloads of queues and of timers with a thread,
 //!   behind the feature `compare`.
-//! * `results`: the form in which a program writes what it has measured, behind the feature `results`.
+//! * `clock`, `results`: how long calls take, and the form in which a program writes what it has measured, behind the
+//!   feature `results`.
 //!
 //! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
 //! compare the answers. The program `compare` measures them side by side:
@@ -14,7 +15,7 @@
 #[cfg(feature = "compare")]
 pub mod answer;
 pub mod btree;
-#[cfg(feature = "compare")]
+#[cfg(feature = "results")]
 pub mod clock;
 #[cfg(feature = "compare")]
 pub mod drivers;

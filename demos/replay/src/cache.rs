@@ -19,7 +19,6 @@ use serde::Serialize;
 use timer_wheel_bench::queue::Queue;
 
 use crate::figure::NS_PER_S;
-use crate::observer::Observer;
 use crate::trace::{KeyId, Operation, Request};
 
 /// What starts an entry's TTL anew.
@@ -48,6 +47,19 @@ impl Policy {
         self.ttl_ns.or(of_the_request).map(|ttl_ns| at_ns + ttl_ns)
     }
 }
+
+/// Observes a cache and its queue, and changes nothing. What an observer ignores costs nothing.
+pub(crate) trait Observer {
+    fn advance_begins(&mut self) {}
+    fn advanced(&mut self, _now_ns: u64) {}
+    fn scheduled(&mut self, _key: KeyId, _deadline_ns: u64) {}
+    fn rescheduled(&mut self, _key: KeyId, _deadline_ns: u64) {}
+    fn cancelled(&mut self, _key: KeyId) {}
+    /// A key's timer fired, with the deadline the queue reports for it, on the way to a time.
+    fn expired(&mut self, _now_ns: u64, _key: KeyId, _deadline_ns: u64) {}
+}
+
+impl Observer for () {}
 
 /// What became of the requests, and of the entries.
 ///

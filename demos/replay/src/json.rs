@@ -6,7 +6,6 @@ use crate::args::name_of;
 use crate::figure::NS_PER_S;
 use crate::replay::{Comparison, Outcome};
 use crate::setup::Setup;
-use crate::summary::TAIL;
 
 /// Hits, misses and writes add up to the requests; entries expired, evicted, deleted and left add up to the inserts.
 pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
@@ -54,9 +53,9 @@ fn queue(outcome: &Outcome) -> Value {
         "ns_per_request": outcome.request_ns,
         "ns_per_queue_call": outcome.call_ns,
         "advances": {
-            "calls": outcome.pauses.len(),
-            "p9999_us": outcome.pauses.value_at_quantile(TAIL) as f64 / 1e3,
-            "longest_us": outcome.pauses.max() as f64 / 1e3,
+            "calls": outcome.advances,
+            "p9999_us": outcome.tail_ns / 1e3,
+            "longest_us": outcome.longest_ns / 1e3,
         },
     })
 }

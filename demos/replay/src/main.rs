@@ -4,7 +4,7 @@
 //!
 //! The trace, real or made up after a real cluster's figures, is decoded into memory first. Then every queue
 //! replays it on a cache of its own, in several passes. [`replay`] describes the passes, [`audit`] *early*, *late* and
-//! the digest, `replay::script` the time in the queue, `replay::pauses` the longest advance, [`trace`] the traces. With
+//! the digest, `replay::script` the time in the queue, `replay::contender` the longest advance, [`trace`] the traces. With
 //! `--watch` nothing is compared: [`mod@watch`] shows the wheel turning instead.
 //!
 //! # How to read the figures
@@ -21,7 +21,6 @@ mod cache;
 mod figure;
 mod interrupt;
 mod json;
-mod observer;
 mod output;
 mod progress;
 mod replay;
@@ -116,7 +115,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     if let Some(path) = &args.trace {
         return trace::load(path, args.requests, progress);
     }
-    trace::generate(args.profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
+    trace::generate(&trace::CLUSTER4, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
 }
 
 fn contender<G: Geometry + 'static>(queue: QueueName) -> Contender {

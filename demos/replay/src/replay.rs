@@ -4,7 +4,7 @@
 //!
 //! 1. The **audit**, once: counts, digest, early and late expiries. Not timed.
 //! 2. **Requests**: the replay as a whole is timed, nothing is observed.
-//! 3. **Pauses**: each call to advance is timed.
+//! 3. **Advances**: each call to advance is timed.
 //! 4. **Queue**: what was asked of the queue, recorded beforehand, is asked again of the bare queue.
 //!
 //! The timed passes take turns over all queues, round by round, so that a slow minute of the machine affects all of
@@ -12,13 +12,12 @@
 //! where the digests agree, each would have been asked the same.
 
 mod contender;
-mod pauses;
 mod script;
 
 use std::time::Duration;
 
 use anyhow::Result;
-use hdrhistogram::Histogram;
+use timer_wheel_bench::clock::Calls;
 use timer_wheel_bench::results::Spread;
 
 use crate::audit::Findings;
@@ -41,8 +40,10 @@ pub(crate) struct Outcome {
     pub(crate) findings: Findings,
     pub(crate) request_ns: Spread,
     pub(crate) call_ns: Spread,
-    /// The calls to advance, in ns.
-    pub(crate) pauses: Histogram<u64>,
+    pub(crate) advances: usize,
+    /// The longest advance, and that which all but one in ten thousand do not exceed.
+    pub(crate) longest_ns: f64,
+    pub(crate) tail_ns: f64,
 }
 
 pub(crate) struct Comparison {
@@ -88,7 +89,10 @@ pub(crate) fn compare(
     let course = Course { trace, policy, bar };
     let audits = contenders.iter().map(|contender| contender.passes.audit(&course)).collect::<Result<Vec<_>>>()?;
     let script = contenders[0].passes.record(&course)?;
-    let mut timings: Vec<Timings> = contenders.iter().map(|_| Timings::default()).collect();
+    // Before a request is served the queue is advanced.
+    let advances = || Calls::on_the_wall(trace.requests.len());
+    let timings = |_| Timings { requests: Vec::new(), calls: Vec::new(), advances: advances() };
+    let mut timings: Vec<Timings> = contenders.iter().map(timings).collect();
     for _ in 0..rounds {
         for (contender, timings) in contenders.iter().zip(&mut timings) {
             contender.passes.time(&course, &script, timings)?;
@@ -102,7 +106,9 @@ pub(crate) fn compare(
         findings,
         request_ns: spread(&timings.requests, requests),
         call_ns: spread(&timings.calls, script.len()),
-        pauses: timings.pauses.distribution(),
+        advances: timings.advances.count(),
+        longest_ns: timings.advances.longest_ns(),
+        tail_ns: timings.advances.quantile_ns(0.9999),
     });
     Ok(Comparison { outcomes: outcomes.collect(), requests, calls: script.len() })
 }

@@ -11,9 +11,6 @@ use crate::setup::Fact;
 /// The queue that others are compared with.
 const BASELINE: &str = "btree";
 
-/// The quantile of pauses that is quoted as well as the longest.
-pub(crate) const TAIL: f64 = 0.9999;
-
 const WIDTH: usize = 80;
 
 /// The columns of a subject, left of what is said of it.
@@ -63,7 +60,7 @@ pub(crate) fn note(comparison: &Comparison) -> String {
 pub(crate) fn finding(comparison: &Comparison) -> Vec<String> {
     let first_ns = comparison.outcomes[0].request_ns.median;
     let line = |(place, outcome): (usize, &Outcome)| {
-        let (ns, longest) = (outcome.request_ns.median, pause(outcome.pauses.max() as f64));
+        let (ns, longest) = (outcome.request_ns.median, pause(outcome.longest_ns));
         let time = match place {
             0 => format!("{} a request", pause(ns)),
             _ => format!("{} x the time of a request", three_digits(ns / first_ns)),
@@ -160,8 +157,8 @@ pub(crate) fn figures(comparison: &Comparison) -> Vec<[String; 7]> {
             speed_up(outcome, |outcome| outcome.request_ns),
             three_digits(outcome.call_ns.median),
             speed_up(outcome, |outcome| outcome.call_ns),
-            pause(outcome.pauses.max() as f64),
-            pause(outcome.pauses.value_at_quantile(TAIL) as f64),
+            pause(outcome.longest_ns),
+            pause(outcome.tail_ns),
         ]
     };
     comparison.outcomes.iter().map(row).collect()

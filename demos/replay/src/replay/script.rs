@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use timer_wheel_bench::queue::Queue;
 
+use crate::cache::Observer;
 use crate::interrupt;
-use crate::observer::Observer;
 use crate::trace::{KeyId, Trace};
 
 /// The place of a live timer's key. It is used again once that timer is gone.

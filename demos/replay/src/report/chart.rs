@@ -4,7 +4,6 @@ use timer_wheel_bench::results::Spread;
 
 use crate::figure::pause;
 use crate::replay::Outcome;
-use crate::summary::TAIL;
 
 /// So that the shortest bar can be seen, in percent of the width.
 const LEAST: f64 = 0.4;
@@ -17,8 +16,8 @@ type ValueOf = fn(&Outcome) -> Spread;
 const PANELS: [(&str, ValueOf); 4] = [
     ("Time of a request", |outcome| outcome.request_ns),
     ("Time of a queue call, without the cache", |outcome| outcome.call_ns),
-    ("Longest advance", |outcome| Spread::of([outcome.pauses.max() as f64])),
-    ("99.99th percentile of advances", |outcome| Spread::of([outcome.pauses.value_at_quantile(TAIL) as f64])),
+    ("Longest advance", |outcome| Spread::of([outcome.longest_ns])),
+    ("99.99th percentile of advances", |outcome| Spread::of([outcome.tail_ns])),
 ];
 
 pub(super) fn bars(outcomes: &[Outcome]) -> String {

@@ -5,9 +5,8 @@ use std::time::Instant;
 use cpu_time::ThreadTime;
 use timer_wheel::{Geometry, Wheel};
 
-use crate::cache::{Cache, Counts, Policy};
+use crate::cache::{Cache, Counts, Observer, Policy};
 use crate::figure::pause;
-use crate::observer::Observer;
 use crate::trace::{KeyId, Trace};
 
 /// Requests that are served between two checks of the time.
