@@ -15,4 +15,3 @@ mod world;
 mod contract;
 mod random;
 mod rules;
-mod workers;
