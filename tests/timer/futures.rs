@@ -1,12 +1,13 @@
-//! All futures of a timer: after a shutdown, over the limit, and on executors. What they answer else is in `tests/local`, in one
-//! set with those of a `LocalTimer`.
+//! All futures of a timer: after a shutdown, over the limit, and on executors; intervals at their end, in a full timer and with a
+//! period of zero. What they answer else is in `tests/local`, in one set with those of a `LocalTimer`.
 
 use std::future::{pending, ready};
-use std::task::Poll;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use timer_wheel::timer::{Interval, OwnedTimeout, Reason, Sleep, Timeout, TimeoutError};
-use timer_wheel::{Shutdown, Timer};
+use timer_wheel::{Clock, Shutdown, Timer};
 
 use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
@@ -30,19 +31,6 @@ fn futures_after_a_shutdown_are_errors_but_for_what_is_ready() {
     let mut beat = bench.timer.interval(SECOND);
     assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
     assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
-}
-
-#[test]
-fn future_over_the_limit_is_an_error() {
-    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
-    let [mut first, mut second, mut third] = [(); 3].map(|()| bench.timer.sleep(SECOND));
-    executor.start([&mut first]);
-    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
-    assert_eq!(executor.wakers(), 1);
-    let mut timeout = bench.timer.timeout(SECOND, pending::<()>());
-    assert_eq!(executor.poll(&mut timeout), Poll::Ready(Err(TimeoutError::Refused(Reason::Full))));
-    drop(first);
-    executor.start([&mut third]);
 }
 
 #[test]
@@ -109,4 +97,77 @@ fn futures_run_on_tokio_without_its_timer() {
         }
     });
     assert!(timer.is_empty());
+}
+
+/// Whether the next tick has come.
+fn ticks(executor: &ManualExecutor, beat: &mut Interval) -> Poll<Result<(), Reason>> {
+    executor.poll(&mut pin!(beat.tick()))
+}
+
+/// One whose caller is late each time never waits, and went on for ever.
+#[test]
+fn interval_that_is_late_ends_with_the_timer() {
+    let bench = Bench::new();
+    let mut beat = bench.timer.interval(10 * MS);
+    bench.clock.advance(15 * MS);
+    assert_eq!(pollster::block_on(beat.tick()), Ok(()));
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    for _ in 0..3 {
+        bench.clock.advance(15 * MS);
+        assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
+    }
+}
+
+#[test]
+fn interval_that_met_a_full_timer_ticks_once_there_is_room_and_loses_no_tick() {
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    let job = bench.schedule(HOUR, 1);
+    for _ in 0..2 {
+        assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Err(Reason::Full)));
+    }
+    assert!(job.cancel());
+    assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())));
+    let job = bench.schedule(HOUR, 1);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Err(Reason::Full)));
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())), "it is due, and needs no place");
+    assert!(job.cancel());
+    assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+}
+
+#[test]
+fn interval_with_a_period_of_zero_is_an_error_also_after_a_reset() {
+    let bench = Bench::new();
+    for mut beat in
+        [bench.timer.interval(Duration::ZERO), bench.timer.interval_at(bench.clock.origin(), Duration::ZERO)]
+    {
+        for _ in 0..2 {
+            assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ZeroPeriod));
+            beat.reset();
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn interval_is_a_stream_that_goes_on_after_a_full_timer_and_ends_after_another_error() {
+    use futures_core::Stream;
+
+    let bench = Bench::with(|builder| builder.limit(1));
+    let mut beat = bench.timer.interval(SECOND);
+    let job = bench.schedule(HOUR, 1);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = || Pin::new(&mut beat).poll_next(&mut context);
+    assert_eq!(next(), Poll::Ready(Some(Err(Reason::Full))));
+    assert!(job.cancel());
+    assert!(next().is_pending());
+    bench.advance(SECOND);
+    assert_eq!(next(), Poll::Ready(Some(Ok(()))));
+    assert!(next().is_pending());
+    bench.timer.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(next(), Poll::Ready(Some(Err(Reason::ShutDown))));
+    assert_eq!([next(), next()], [Poll::Ready(None), Poll::Ready(None)]);
 }

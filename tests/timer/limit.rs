@@ -1,9 +1,7 @@
 //! `Builder::limit`: never more jobs and sleeps than it says, and whatever leaves frees one place.
 
 use std::future::{pending, ready};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::thread;
 
 use timer_wheel::timer::{Builder, Missed, Reason};
 use timer_wheel::{Job, KeyedTimer, Timer, TimerHandle};
@@ -216,26 +214,4 @@ fn job_that_replaces_that_of_its_key_has_its_place() {
         assert_places(&bench.timer, limit);
         assert_eq!(bench.log.read(), [2]);
     }
-}
-
-/// Counted by the callers: a job is counted after its admission and no longer before its cancel.
-#[test]
-fn limit_holds_while_threads_schedule_and_cancel() {
-    const LIMIT: usize = 2;
-    let bench = Bench::with(|builder| builder.shards(4).limit(LIMIT));
-    let live = AtomicUsize::new(0);
-    on_threads_at_once(4, || {
-        for _ in 0..5_000 {
-            if let Ok(handle) = bench.timer.schedule_after(HOUR, || ()) {
-                assert!(live.fetch_add(1, Ordering::SeqCst) < LIMIT);
-                live.fetch_sub(1, Ordering::SeqCst);
-                assert!(handle.cancel());
-            }
-        }
-    });
-    assert_places(&bench.timer, LIMIT);
-}
-
-fn on_threads_at_once(threads: usize, f: impl Fn() + Sync) {
-    thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(&f)));
 }

@@ -5,7 +5,6 @@
 
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
-mod bad_input;
 mod broken_clock;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
@@ -14,15 +13,12 @@ mod clocks;
 mod executor;
 mod fuse;
 mod futures;
-mod hostile;
-mod interval;
 mod keyed;
 mod limit;
 mod log;
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod model;
-mod order;
 mod panics;
 mod periodic;
 mod random;

@@ -1,12 +1,13 @@
-//! Threads with different shards: one order of deadlines, one thread, one account.
+//! One order of deadlines, whichever threads and shards the jobs come from, and one account.
 
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Reason;
-use timer_wheel::{Job, KeyedTimer, Shutdown};
+use timer_wheel::{Job, KeyedTimer, ManualClock, Shutdown, Timer};
 
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Asked, Bench, HOUR, Hooked, Log, MS, SECOND};
 
 /// Calls `f` on so many threads, one after the other: threads that follow each other have different shards.
 pub(crate) fn on_threads<R: Send>(threads: u64, f: impl Fn(u64) -> R + Sync) -> Vec<R> {
@@ -94,4 +95,51 @@ fn keys_set_by_one_thread_are_found_by_all() {
     assert!(bench.timer.schedule_after(MS, || ()).is_err());
     drop(unrun);
     assert!(keyed.is_empty() && keyed.shutdown(Shutdown::Discard).unwrap().is_empty());
+}
+
+#[test]
+fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
+    for shards in [1, 2, 8] {
+        let bench = Bench::with(|builder| builder.shards(shards));
+        let (bench, start) = (&bench, &Barrier::new(4));
+        thread::scope(|scope| {
+            for producer in 0..4 {
+                scope.spawn(move || {
+                    start.wait();
+                    (0..5_000).for_each(|number| _ = bench.schedule(SECOND, producer * 10_000 + number));
+                });
+            }
+        });
+        bench.advance(SECOND);
+        let ran = bench.log.read();
+        for producer in 0..4 {
+            let own = ran.iter().copied().filter(|number| number / 10_000 == producer);
+            assert!(own.eq(producer * 10_000..producer * 10_000 + 5_000), "{producer} was overtaken by itself");
+        }
+    }
+}
+
+/// The clock lets something happen just before the timer thread reads it.
+#[test]
+fn job_scheduled_just_before_the_clock_jumps_runs_in_order_with_those_filed_long_ago() {
+    type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+    let (clock, hook, test) = (ManualClock::new(), Hook::default(), thread::current().id());
+    let next = Arc::clone(&hook);
+    let hooked = Hooked(clock.clone(), move |asked| {
+        if asked == Asked::Now && thread::current().id() != test {
+            let happens = next.lock().unwrap().take();
+            happens.into_iter().for_each(|happens| happens());
+        }
+    });
+    let timer = Timer::builder().clock(hooked).start().unwrap();
+    let bench = Bench { timer, clock, log: Log::default() };
+    bench.schedule(5 * SECOND, 5);
+    bench.settle();
+    let (timer, clock, job) = (bench.timer.clone(), bench.clock.clone(), bench.log.job(3));
+    *hook.lock().unwrap() = Some(Box::new(move || {
+        timer.schedule_after(3 * SECOND, job).unwrap();
+        clock.advance(10 * SECOND);
+    }));
+    bench.settle();
+    assert_eq!(bench.log.read(), [3, 5]);
 }

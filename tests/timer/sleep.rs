@@ -1,6 +1,6 @@
 //! Sleeps and their wakers. When they fire is in `tests/local`, in one set with those of a `LocalTimer`.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::timer::{Reason, Sleep};
+use timer_wheel::timer::{Reason, Sleep, TimeoutError};
 use timer_wheel::{Clock, Job, Shutdown, Timer};
 
 use crate::executor::ManualExecutor;
@@ -51,7 +51,9 @@ fn sleep_refused_for_the_limit_tries_again_when_it_is_reset() {
     let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
     let first = bench.armed(&executor, 0);
     let mut second = bench.timer.sleep(SECOND);
-    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    assert_eq!((executor.poll(&mut second), executor.wakers()), (Poll::Ready(Err(Reason::Full)), 1));
+    let mut timeout = bench.timer.timeout(SECOND, pending::<()>());
+    assert_eq!(executor.poll(&mut timeout), Poll::Ready(Err(TimeoutError::Refused(Reason::Full))));
     drop(first);
     assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
     bench.reset(&mut second, SECOND);
