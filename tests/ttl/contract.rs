@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::time::Duration;
 
 use timer_wheel::Millis;
-use timer_wheel::ttl::{DefaultHashBuilder, Entry, Expiry, Outcome, Role, TtlError, TtlQueue};
+use timer_wheel::ttl::{Context, DefaultHashBuilder, Entry, Expiry, Outcome, Role, TtlError, TtlKey, TtlQueue, TtlSet};
 
 use crate::script::MS;
 use crate::start::{SECOND, config, created, fill, flights, leader, leader_with, poll};
@@ -154,4 +154,123 @@ fn poll_says_how_many_it_may_yield_at_the_most() {
     assert!((0..4).all(|key| queue.failed(&key, 1, MS) == Outcome::Failed));
     let due = queue.poll(MS + SECOND);
     assert_eq!(due.size_hint(), (0, Some(54)), "and no more retries than wait");
+}
+
+/// After the memory of its place came back and was asked for again.
+#[test]
+fn stale_handle_stays_so_after_its_page_is_gone() {
+    let mut set = TtlSet::new(0);
+    let fill = |set: &mut TtlSet<u32>, index| -> Vec<TtlKey> {
+        let init = |key| set.init(key, index, 1_000, created(0)).unwrap().expect("the TTL is not 0");
+        (0..5_000).map(init).collect()
+    };
+    let mut stale = Vec::new();
+    for index in 1..5 {
+        let handles = fill(&mut set, index);
+        assert!(stale.iter().all(|&old| set.get(old).is_none()));
+        assert!(handles.iter().rev().all(|&handle| set.applied(handle, index) == Outcome::Applied));
+        set.check_invariants();
+        stale.extend(handles);
+    }
+}
+
+/// A set does not know that keys are different: two entries of one key are two entries.
+#[test]
+fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {
+    let entry = |key, index| Entry::new(key, index, 1_000);
+    let entries = [entry("b", 3), entry("a", 9), entry("b", 1), entry("a", 2)];
+    let in_order = [entry("a", 2), entry("a", 9), entry("b", 1), entry("b", 3)];
+    let mut set: TtlSet<&str> = TtlSet::new(0);
+    set.role_change(Role::Leader, 0);
+    let handles = set.restore(entries, 0, 0).unwrap();
+    let of = |nth: usize| set.get(handles[nth]).map(|info| info.entry.index);
+    assert_eq!([0, 1, 2, 3].map(of), [Some(3), Some(9), Some(1), Some(2)]);
+    assert!(set.snapshot().into_iter().eq(&in_order));
+    // In flight they are the same, and whatever came and went in between.
+    set.remove(handles[0]);
+    set.init("b", 3, 1_000, created(0)).unwrap();
+    assert_eq!(set.poll(SECOND).count(), 4);
+    assert!(set.snapshot().into_iter().eq(&in_order));
+}
+
+fn context(index: u64) -> Context {
+    Context::new(5).with_owner(77).with_leader_start_ms(1_700_000_000_000 + index)
+}
+
+#[test]
+fn snapshot_is_stored_as_a_sequence_and_read_back() {
+    let mut queue = leader();
+    for (index, key) in (1..).zip(["b", "", "a key that is rather long", "a"]) {
+        let ctx = context(index);
+        queue.init(key.to_string(), index, 1_000 * index, ctx).unwrap();
+    }
+    let json = serde_json::to_string(&queue.as_set().snapshot()).unwrap();
+    let first = r#"[{"key":"","index":2,"owner":77,"leader_start_ms":1700000000002,"ttl_ms":2000},"#;
+    assert!(json.starts_with(first), "{json}");
+    let entries: Vec<Entry<String>> = serde_json::from_str(&json).unwrap();
+    assert!(queue.as_set().snapshot().into_iter().eq(&entries));
+    assert!(serde_json::from_str::<Vec<Entry<String>>>(&json.replace("owner", "other")).is_err());
+}
+
+#[test]
+fn what_goes_into_log_entries_is_stored_and_read_back() {
+    fn again<V: serde::Serialize + serde::de::DeserializeOwned>(value: &V) -> V {
+        serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+    }
+    let mut queue = leader();
+    queue.init("key".to_string(), 7, 1, context(7)).unwrap();
+    let expiry = queue.poll(u64::MAX - 1).next().unwrap();
+    assert_eq!(again(&expiry), expiry);
+    assert_eq!(again(&context(7)), context(7));
+    assert_eq!(again(&queue.as_set().stats()), queue.as_set().stats());
+    assert_eq!([Role::Leader, Role::Follower].map(|role| again(&role)), [Role::Leader, Role::Follower]);
+}
+
+#[test]
+fn restore_of_bad_entries_is_refused_and_changes_nothing() {
+    let mut queue = leader();
+    queue.init(5_u32, 5, 50, created(0)).unwrap();
+    let entry = |key, ttl_ms| Entry::new(key, 1, ttl_ms);
+    let (ttl_ms, max_ms) = (u64::MAX, 36_500 * 86_400_000);
+    for (entries, error) in [
+        (vec![entry(1, 1), entry(2, 1), entry(1, 2)], TtlError::DuplicateKey),
+        (vec![entry(1, 1), entry(1, 2), entry(2, 1)], TtlError::DuplicateKey),
+        (vec![entry(1, 1), entry(2, 0)], TtlError::ZeroTtl),
+        (vec![entry(1, u64::MAX)], TtlError::TtlTooLong { ttl_ms, max_ms }),
+    ] {
+        assert_eq!(queue.restore(entries, 9, 9), Err(error));
+        assert_eq!((queue.len(), queue.remaining(&5, 0)), (1, Some(50 * MS)));
+    }
+}
+
+/// tokio#5536, kube#1772, restate#5017: a far deadline panics. Every entry point, at both ends of time.
+#[test]
+fn any_time_and_any_index_is_taken() {
+    let ends = [0, 1, u64::MAX - 1, u64::MAX];
+    for now in ends {
+        for created_ns in ends {
+            let mut queue: TtlQueue<u8> = TtlQueue::new(now);
+            let max_ms = 36_500 * 86_400_000;
+            let ctx = Context::new(created_ns).with_owner(u128::MAX).with_leader_start_ms(created_ns);
+            assert_eq!(queue.init(1, u64::MAX, max_ms, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(2, 0, 1, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(1, u64::MAX, 1, ctx), Ok(Outcome::Stale));
+            assert!(queue.init(3, 9, u64::MAX, ctx).is_err());
+            assert!(queue.update(&2, 9, u64::MAX, ctx).is_err());
+            queue.role_change(Role::Leader, now);
+            for later in ends {
+                let due: Vec<_> = queue.poll(later).collect();
+                for due in due {
+                    queue.failed(&due.key, due.index, later);
+                }
+                assert!(queue.wake_at().is_some());
+                queue.check_invariants();
+            }
+            let entries: Vec<Entry<u8>> = queue.as_set().snapshot().into_iter().cloned().collect();
+            for wall_ms in ends {
+                assert!(queue.restore(entries.clone(), now, wall_ms).is_ok());
+                queue.check_invariants();
+            }
+        }
+    }
 }

@@ -19,19 +19,15 @@ mod start;
 
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
-mod budget;
 mod contract;
-mod ends_of_time;
 mod followers;
 #[path = "../timer/fuse.rs"]
 #[allow(dead_code, reason = "the timer's tests use more of it")]
 mod fuse;
-mod handles;
 mod panics;
 mod random;
 #[path = "../wheel/rng.rs"]
 #[allow(dead_code, reason = "the wheel's tests use more of it")]
 mod rng;
-mod snapshots;
 mod soak;
 mod wake_ups;
