@@ -22,9 +22,6 @@ mod theirs;
 
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
-mod burst;
-mod keys;
+mod contract;
 mod random;
-mod runtimes;
-mod side_by_side;
 mod wake_ups;

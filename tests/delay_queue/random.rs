@@ -1,4 +1,4 @@
-//! Random scripts against the model: other ones in each run.
+//! Random scripts against the model, and the same scripts on both queues: other ones in each run.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
 use crate::pair::run;
 use crate::script::{Op, When};
+use crate::{ours, theirs};
 
 #[test]
 fn random_scripts_agree_with_the_model() {
@@ -25,4 +26,13 @@ fn waits_given_up_are_not_wake_ups() {
     let mut ops = vec![Op::Insert(When::At(Duration::from_secs(1 << 33)))];
     ops.extend([Op::Wait(Duration::from_millis(3)); 40]);
     run(&ops);
+}
+
+#[test]
+fn same_script_leads_to_the_same_events() {
+    fn agree(script: Drawn<Op>) {
+        let ops = script.script();
+        assert_eq!(ours::both::transcript(&ops), theirs::both::transcript(&ops));
+    }
+    check(500, 150, agree);
 }

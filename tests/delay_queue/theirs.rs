@@ -2,9 +2,5 @@
 
 use tokio_util::time::delay_queue::{self, DelayQueue, Expired, Key};
 
-#[path = "shared/behaviour.rs"]
-mod behaviour;
-#[path = "shared/signatures.rs"]
-mod signatures;
-#[path = "shared/transcript.rs"]
-pub(crate) mod transcript;
+#[path = "both.rs"]
+pub(crate) mod both;

@@ -1,14 +1,20 @@
-//! A script run on a queue, and everything that both queues must agree on.
+//! What a program may rely on with either queue, compiled for both: a script run on a queue and everything that both must
+//! agree on, and the same methods with the same types. Deadlines are whole milliseconds: tokio-util rounds to those.
 
-use std::task::Poll;
+use std::fmt::Debug;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_core::Stream;
 use tokio::time::{Instant, advance};
 
-use super::DelayQueue;
-use super::Key;
+use super::{DelayQueue, Expired, Key, delay_queue};
 use crate::bytes::Pick;
-use crate::rig::{Task, pass, paused};
+use crate::rig::{Task, ms, pass, paused};
 use crate::script::{Op, When};
 
 const WEEK: u128 = 7 * 86_400_000;
@@ -147,4 +153,93 @@ impl Run {
 /// In milliseconds, as tokio-util rounds to those, and less than a week, as it takes no years.
 fn rounded(time: Duration) -> Duration {
     Duration::from_millis((time.as_millis() % WEEK) as u64)
+}
+
+async fn next<T>(queue: &mut DelayQueue<T>) -> Option<Expired<T>> {
+    poll_fn(|cx| Pin::new(&mut *queue).poll_next(cx)).await
+}
+
+#[test]
+fn key_without_an_item_panics_or_gives_none() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("item", ms(5));
+        assert!(queue.try_remove(&key).is_some());
+        assert!(queue.try_remove(&key).is_none());
+        let panics = |attempt: &mut dyn FnMut()| {
+            assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
+        };
+        panics(&mut || _ = queue.remove(&key));
+        panics(&mut || queue.reset(&key, ms(5)));
+        panics(&mut || queue.reset_at(&key, Instant::now()));
+        panics(&mut || _ = queue.deadline(&key));
+        assert!(queue.is_empty());
+    });
+}
+
+#[test]
+fn expired_item_can_be_changed() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        queue.insert(String::from("item"), ms(1));
+        let mut expired = next(&mut queue).await.expect("it is due");
+        expired.get_mut().push_str(" changed");
+        assert!(format!("{expired:?}").contains("item changed"));
+        assert_eq!(expired.into_inner(), "item changed");
+    });
+}
+
+/// Neither `Debug` nor anything else that a queue might ask of its items.
+struct Plain;
+
+#[test]
+fn methods_have_the_types_of_the_original() {
+    type Queue = DelayQueue<Plain>;
+
+    let _: fn() -> Queue = Queue::new;
+    let _: fn() -> Queue = Queue::default;
+    let _: fn(usize) -> Queue = Queue::with_capacity;
+    let _: fn(&mut Queue, Plain, Duration) -> Key = Queue::insert;
+    let _: fn(&mut Queue, Plain, Instant) -> Key = Queue::insert_at;
+    let _: fn(&mut Queue, &mut Context<'_>) -> Poll<Option<Expired<Plain>>> = Queue::poll_expired;
+    let _: fn(&Queue, &Key) -> Instant = Queue::deadline;
+    let _: fn(&mut Queue, &Key) -> Expired<Plain> = Queue::remove;
+    let _: fn(&mut Queue, &Key) -> Option<Expired<Plain>> = Queue::try_remove;
+    let _: fn(&mut Queue, &Key, Duration) = Queue::reset;
+    let _: fn(&mut Queue, &Key, Instant) = Queue::reset_at;
+    let _: fn(&Queue) -> Option<Key> = Queue::peek;
+    let _: fn(&mut Queue) = Queue::clear;
+    let _: fn(&mut Queue) = Queue::compact;
+    let _: fn(&mut Queue) = Queue::shrink_to_fit;
+    let _: fn(&mut Queue, usize) = Queue::reserve;
+    let _: fn(&Queue) -> usize = Queue::capacity;
+    let _: fn(&Queue) -> usize = Queue::len;
+    let _: fn(&Queue) -> bool = Queue::is_empty;
+
+    let _: fn(&Expired<Plain>) -> &Plain = Expired::get_ref;
+    let _: fn(&mut Expired<Plain>) -> &mut Plain = Expired::get_mut;
+    let _: fn(Expired<Plain>) -> Plain = Expired::into_inner;
+    let _: fn(&Expired<Plain>) -> Instant = Expired::deadline;
+    let _: fn(&Expired<Plain>) -> Key = Expired::key;
+}
+
+#[test]
+fn types_have_the_traits_of_the_original() {
+    fn key<K: Copy + Eq + Hash + Debug + Send + Sync + Unpin + 'static>() {}
+    fn expired<E: Debug + Send + Sync + Unpin + 'static>() {}
+    fn queue<T, Q>()
+    where
+        Q: Stream<Item = Expired<T>> + Default + Send + Sync + Unpin + 'static,
+    {
+    }
+    fn debug<Q: Debug>() {}
+
+    key::<delay_queue::Key>();
+    expired::<Expired<u32>>();
+    queue::<Plain, DelayQueue<Plain>>();
+    queue::<Plain, delay_queue::DelayQueue<Plain>>();
+    debug::<DelayQueue<u32>>();
+    // Never pinned, so it may be moved whatever its items are.
+    fn moved<Q: Unpin>() {}
+    moved::<DelayQueue<std::marker::PhantomPinned>>();
 }
