@@ -1,15 +1,16 @@
-//! What the thread driver allocates: one box a job, whichever thread does what, and nothing for a task that waits.
+//! What the drivers allocate: one box a job, whichever thread does what, and nothing for a task that waits.
 //!
 //! A program of its own without the harness of tests, as the counts are those of the whole process.
 
 use std::alloc::System;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use timer_wheel::{Clock, ManualClock, Timer, TimerHandle};
+use timer_wheel::local::{LocalTimer, TurnClock};
+use timer_wheel::{Budget, Clock, ManualClock, Timer, TimerHandle};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -119,7 +120,39 @@ fn allocations(f: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
+const SLEEPS: u64 = 1_000;
+
+/// Sleeps of a local timer that are reset and fire, and timeouts that are dropped.
+fn sleep_and_time_out(timer: &LocalTimer<TurnClock>) {
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..SLEEPS {
+        let mut sleep = pin!(timer.sleep(SECOND));
+        let mut timeout = pin!(timer.timeout(SECOND, pending::<()>()));
+        assert!(sleep.as_mut().poll(&mut context).is_pending() && timeout.as_mut().poll(&mut context).is_pending());
+        let now = timer.clock().now() + 2_000_000_000;
+        sleep.reset(now);
+        timer.clock().set(now);
+        assert_eq!(timer.fire(now, &mut Budget::of_fires(2)), 2);
+        assert!(sleep.poll(&mut context).is_ready() && timeout.poll(&mut context).is_ready());
+        let dropped = pin!(timer.timeout(SECOND, pending::<()>()));
+        assert!(dropped.poll(&mut context).is_pending());
+    }
+    assert!(timer.is_empty());
+}
+
+/// Once the wheel has room, and all is given back.
+fn local_sleeps_and_timeouts_ask_for_nothing_more() {
+    let all = Region::new(ALLOCATOR);
+    let timer = LocalTimer::new(TurnClock::new());
+    sleep_and_time_out(&timer);
+    assert_eq!(allocations(|| sleep_and_time_out(&timer)), 0, "for {} futures", 3 * SLEEPS);
+    drop(timer);
+    let change = all.change();
+    assert_eq!(change.bytes_allocated, change.bytes_deallocated, "nothing stays");
+}
+
 fn main() {
+    local_sleeps_and_timeouts_ask_for_nothing_more();
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start().unwrap();
     let mut bench = Bench { timer, clock, handles: Vec::with_capacity(JOBS) };

@@ -6,10 +6,9 @@
 mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
+mod contract;
 #[path = "../timer/executor.rs"]
 mod executor;
-mod futures;
-mod leaks;
 mod like_timer;
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]

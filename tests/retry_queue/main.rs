@@ -13,9 +13,8 @@ mod model;
 mod script;
 mod world;
 
-mod budget;
+mod contract;
 mod random;
-mod restart;
 
 use std::time::Duration;
 
