@@ -1,13 +1,10 @@
-//! Any `u64` is a deadline, and an advance yields every timer that is due, once. Neither the geometry nor the way an advance is split changes which, or in
-//! which order.
+//! Any `u64` is a deadline, and an advance yields every timer that is due, once and in order.
 
-use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel::{Geometry, TimerKey, Wheel};
 
-use crate::arbitrary::{Drawn, check};
-use crate::decoding::Mixed;
-use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Widest};
-use crate::pair::{Fired, Pair};
-use crate::script::{Op, Rule, Script, When, spans};
+use crate::geometries::Widest;
+use crate::pair::Pair;
+use crate::script::{Op, When, spans};
 
 /// Clocks at which the arithmetic of ticks has wrapped, changed sign or been cut short.
 const CLOCKS: [u64; 12] = {
@@ -28,6 +25,8 @@ fn jumps<G: Geometry>() -> Vec<u64> {
 }
 
 /// Caffeine (three fixes): signed wrap, the zero crossing, and the tick delta narrowed to 32 bits.
+///
+/// Caffeine and moka#248: zero, past and tiny delays hashed into a bucket of the future, or looped for ever.
 #[test]
 fn advance_at_every_clock_and_jump_fires_exactly_what_is_due() {
     fn check<G: Geometry>() {
@@ -52,90 +51,35 @@ fn advance_at_every_clock_and_jump_fires_exactly_what_is_due() {
     check::<Widest>();
 }
 
-/// Caffeine and moka#248: zero, past and tiny delays hashed into a bucket of the future, or looped
-/// for ever.
+/// Dongting: a comparator on the deadline alone dropped timers of equal deadlines.
 #[test]
-fn zero_tiny_and_past_delays_fire_on_the_very_next_advance() {
+fn ten_thousand_timers_at_one_deadline_all_fire_in_the_order_scheduled() {
     fn check<G: Geometry>() {
-        for clock in CLOCKS {
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(clock);
-            let around = [clock, clock.saturating_add(1), clock.saturating_sub(1), 0];
-            for (value, deadline) in (0..).zip(around) {
-                wheel.schedule(deadline, value);
+        for span in spans::<G>() {
+            let deadline = span.saturating_mul(3) + 1;
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(span / 2);
+            let keys: Vec<TimerKey> = (0..10_000).map(|n| wheel.schedule(deadline, n)).collect();
+            // Neither those that leave nor a detour by another deadline may show.
+            for &key in keys.iter().skip(5).step_by(10) {
+                assert!(wheel.cancel(key).is_some());
             }
-            assert_eq!(wheel.expiration_delay(), Some(0), "at {clock}");
-            let due: Vec<u64> = wheel.advance(clock).map(|item| item.value).collect();
-            let expected: &[u64] = match clock {
-                0 => &[0, 2, 3],
-                1 => &[2, 3, 0],
-                u64::MAX => &[3, 2, 0, 1],
-                _ => &[3, 2, 0],
-            };
-            assert_eq!(due, expected, "at {clock}");
-            if clock < u64::MAX {
-                assert_eq!(wheel.expiration_delay(), Some(1), "at {clock}");
-                assert_eq!(wheel.advance(clock + 1).count(), 1);
+            for &key in keys.iter().skip(7).step_by(10) {
+                assert!(wheel.reschedule(key, deadline + span));
+                assert!(wheel.reschedule(key, deadline));
             }
-            assert!(wheel.is_empty());
+            let stay = (0..10_000).filter(|n| n % 10 != 5 && n % 10 != 7);
+            let expected: Vec<u64> = stay.chain((7..10_000).step_by(10)).collect();
+            let ahead = wheel.ascending().map(|timer| *timer.value);
+            assert!(ahead.eq(expected.iter().copied()));
+            // Through every cascade on the way, and not in one go.
+            let mut order = Vec::new();
+            let halves = [(deadline - span / 2, 2), (deadline - 1, 2), (deadline, 2)];
+            for (now, part) in halves.into_iter().chain([(deadline, 1)]) {
+                let some = wheel.len() / part;
+                order.extend(wheel.advance(now).take(some).map(|item| item.value));
+            }
+            assert!(order == expected && wheel.is_empty());
         }
     }
     in_every_geometry!(check);
-    check::<Widest>();
-}
-
-/// One way to bring a wheel to a moment.
-type Way = fn(When) -> Vec<Op>;
-
-const WAYS: [Way; 8] = [
-    |to| vec![Op::Advance(to)],
-    |to| vec![Op::AdvanceToEnd(to, 1)],
-    |to| vec![Op::AdvanceToEnd(to, 7)],
-    |to| vec![Op::PopAndSchedule(to, 0)],
-    |to| vec![Op::AdvanceDropped(to, 1), Op::Advance(When::In(0))],
-    |to| vec![Op::AdvanceWith(to, Budget::unlimited(), Rule::Remove)],
-    |to| {
-        let some = Op::AdvanceWith(to, Budget::of_work(3), Rule::Until(2));
-        vec![some, Op::AdvanceToEnd(When::In(0), 2)]
-    },
-    |to| vec![Op::PeekExpired(to, u8::MAX, Rule::Remove), Op::Advance(When::In(0))],
-];
-
-/// What fires when each advance of a script goes that way.
-fn fired<G: Geometry>(script: &Script, way: Way) -> Vec<Fired> {
-    let mut pair = Pair::<G>::new(script.start);
-    for op in &script.ops {
-        match *op {
-            // How far a budget goes depends on the geometry.
-            Op::Advance(to) | Op::AdvanceBudgeted(to, ..) | Op::AdvanceWith(to, ..) => {
-                let to = When::At(pair.resolve(to));
-                way(to).iter().for_each(|op| pair.apply(op));
-            }
-            Op::Drive(..) => {}
-            _ => pair.apply(op),
-        }
-    }
-    pair.finish();
-    // The high half of a value counts how often it was written to.
-    let fired = pair.fired.into_iter();
-    fired.map(|(deadline, value)| (deadline, value as u32 as u64)).collect()
-}
-
-#[test]
-fn timers_fire_alike_in_every_geometry_and_split() {
-    fn agree(script: Drawn<(Mixed, Millis)>) {
-        let script = script.script();
-        let expected = fired::<Millis>(&script, WAYS[0]);
-        for (nth, &way) in WAYS.iter().enumerate() {
-            let check = |fired| assert_eq!(fired, expected, "way {nth}");
-            check(fired::<Millis>(&script, way));
-            check(fired::<Narrow>(&script, way));
-            check(fired::<TinyTick>(&script, way));
-        }
-        let others =
-            [fired::<Caffeine>, fired::<Micros>, fired::<Compact>, fired::<Tiny>, fired::<Lopsided>, fired::<Widest>];
-        for (fired, way) in others.into_iter().zip(WAYS.into_iter().cycle().skip(script.ops.len())) {
-            assert_eq!(fired(&script, way), expected);
-        }
-    }
-    check(60, 120, agree);
 }

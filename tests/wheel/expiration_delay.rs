@@ -1,12 +1,11 @@
 //! A driver that sleeps for `expiration_delay` wakes up in time, and not much more often than there
-//! is something to do. A [`Pair`] counts the wake-ups of every script that has a driver.
+//! is something to do. The pair counts the wake-ups of every script that has a driver.
 
 use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
 use crate::geometries::{Narrow, with_lists};
-use crate::pair::{LEVELS, Pair};
-use crate::rng::Rng;
-use crate::script::{Op, Pick, When, spans};
+use crate::pair::LEVELS;
+use crate::script::spans;
 
 /// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
 fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
@@ -92,28 +91,4 @@ fn budget_used_up_with_the_last_of_a_crowd_leaves_no_wake_up_behind() {
     check::<Millis>(600);
     check::<Compact>(300);
     check::<Narrow>(40);
-}
-
-/// Caffeine (fixed in 2026) and tokio#8334 chose the level by duration and the bucket by absolute
-/// time, so that a far timer wrapped onto a near bucket and the wake-up came after the earliest.
-#[test]
-fn expiration_delay_at_unaligned_clocks_is_never_late() {
-    fn check<G: Geometry>() {
-        let mut numbers = Rng(0x9E37_79B9_7F4A_7C15);
-        let spans = spans::<G>();
-        for _ in 0..20 {
-            let unaligned = numbers.next() >> numbers.below(60);
-            let mut pair = Pair::<G>::new(unaligned);
-            for _ in 0..25 {
-                // Nearly a whole rotation ahead: the distance at which a bucket is met again.
-                let span = spans[numbers.below(5) as usize];
-                let delay = span.saturating_mul(numbers.below(260)) | numbers.below(span);
-                pair.apply(&Op::Schedule(When::In(delay)));
-                pair.apply(&Op::Advance(When::In(numbers.below(span) / 3)));
-                pair.apply(&Op::Reschedule(Pick::Live(3), When::In(delay / 2)));
-            }
-            pair.finish();
-        }
-    }
-    in_every_geometry!(check);
 }

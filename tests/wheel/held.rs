@@ -29,38 +29,6 @@ fn held_timer_is_live_and_passed_over_by_all_that_has_to_do_with_time() {
     assert_eq!((wheel.len(), wheel.stats().held), (1, 1));
 }
 
-#[test]
-fn released_timer_has_its_old_place_in_the_order_and_a_rescheduled_one_a_new_one() {
-    let (mut wheel, [first, held, last]) = with_one_held();
-    assert!(wheel.release(held) && !wheel.release(held));
-    assert!(wheel.advance(10).map(|timer| timer.key).eq([first, held, last]));
-    assert!(!wheel.release(held), "it is stale");
-    for has_lane in [false, true] {
-        let (mut wheel, [first, held, last]) = with_one_held();
-        let lane = wheel.add_lane();
-        assert!(if has_lane { wheel.reschedule_in(lane, held, 50) } else { wheel.reschedule(held, 10) });
-        assert!(!wheel.release(held));
-        assert!(wheel.advance(50).map(|timer| timer.key).eq([first, last, held]));
-    }
-}
-
-#[test]
-fn held_timer_is_cancelled_cleared_drained_and_retained_like_any_live_one() {
-    type Way = fn(&mut Wheel<u64>, TimerKey);
-    let ways: [(Way, usize); 4] = [
-        (|wheel, held| assert_eq!((wheel.cancel(held), wheel.cancel(held)), (Some(1), None)), 2),
-        (|wheel, _| wheel.clear(), 0),
-        (|wheel, _| assert_eq!(wheel.drain().map(|timer| timer.value).sum::<u64>(), 3), 0),
-        (|wheel, held| wheel.retain(|key, deadline, _| key != held && deadline == 10), 2),
-    ];
-    for (way, left) in ways {
-        let (mut wheel, [_, held, _]) = with_one_held();
-        way(&mut wheel, held);
-        assert_eq!((wheel.contains(held), wheel.len(), wheel.stats().held), (false, left, 0));
-        wheel.check_invariants();
-    }
-}
-
 /// A page with a held timer is not given back, and a clone holds what the original does.
 #[test]
 fn held_timer_keeps_its_slot_while_memory_comes_back() {

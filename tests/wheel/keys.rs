@@ -1,8 +1,12 @@
-//! Keys: one that is stale or made up reaches nothing, and a value that learns its own may panic.
+//! Keys: one that is stale or made up reaches nothing, and a value that learns its own may panic. And what types promise
+//! the compiler: `Send`, `Sync`, unwind safety, sizes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::rc::Rc;
 
-use timer_wheel::{TimerKey, Wheel};
+use timer_wheel::inspect::Stats;
+use timer_wheel::{Advance, Budget, Expired, Geometry, Millis, TimerKey, TimerRef, Wheel};
 
 use crate::rng::Rng;
 
@@ -63,4 +67,30 @@ fn made_up_numbers_are_harmless() {
     }
     assert_eq!(wheel.len(), live.len());
     wheel.check_invariants();
+}
+
+/// A geometry of the kind that no thread could share: it must not matter, none is ever made.
+struct Unshared(#[expect(dead_code, reason = "only its type counts")] Rc<()>);
+
+impl Geometry for Unshared {
+    const TICK_BITS: u32 = 5;
+    const LEVEL_BITS: [u32; 4] = [3, 3, 3, 3];
+}
+
+/// A wheel of values that are not is not either: the library has no `unsafe` to say otherwise.
+#[test]
+fn wheel_is_send_sync_and_unwind_safe_if_its_values_are_and_keys_are_small() {
+    fn is_send<T: Send>() {}
+    fn is_shared<T: Send + Sync + UnwindSafe + RefUnwindSafe>() {}
+    is_send::<Wheel<Cell<u64>>>();
+    is_send::<Advance<'_, u64, Millis>>();
+    is_shared::<Wheel<Box<u64>, Unshared>>();
+    is_shared::<TimerRef<'_, u64>>();
+    is_shared::<(TimerKey, Expired<u64>, Budget, Stats)>();
+    let wheel: Wheel<u64> = Wheel::new(0);
+    let is_safe = |_: &dyn UnwindSafe| ();
+    is_safe(&wheel.iter());
+    is_safe(&wheel.ascending());
+    is_safe(&wheel.descending());
+    assert_eq!((size_of::<TimerKey>(), size_of::<Option<TimerKey>>()), (8, 8));
 }

@@ -1,5 +1,4 @@
-//! Lanes: what they save, and that they change nothing else. Random scripts name lanes as well, and all small worlds have
-//! one with lanes.
+//! Lanes: what they save, and that they change nothing else. Random scripts name lanes as well.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -308,29 +308,6 @@ fn pages_come_back_by_idle_advances_after_timers_of_buckets_or_of_a_lane_were_ca
     }
 }
 
-/// Whether pages came back by themselves or by a shrink.
-#[test]
-fn keys_stay_stale_while_pages_come_back_and_a_shrink_comes_in_between() {
-    let (mut wheel, mut gone) = (Wheel::new(0), HashSet::new());
-    let mut came_back = 0;
-    for round in 0..40 {
-        peak(&mut wheel, 1_500 + 200 * (round % 7), &mut gone);
-        let slots = wheel.stats().slots;
-        for _ in 0..round % 5 {
-            let now = wheel.now() + (1 << 30);
-            wheel.schedule(now, 0);
-            wheel.schedule(now, 0);
-            assert_eq!(wheel.advance(now).count(), 2);
-        }
-        came_back += slots - wheel.stats().slots;
-        if round % 3 == 0 {
-            wheel.shrink_to_fit();
-        }
-        wheel.check_invariants();
-    }
-    assert!(came_back > 40 * PAGE, "{came_back} slots came back by themselves");
-}
-
 #[test]
 fn room_for_more_than_a_wheel_can_hold_panics_and_changes_nothing() {
     let mut wheel: Wheel<u64> = Wheel::new(0);

@@ -28,9 +28,6 @@ pub(crate) type Reload<G> = fn(Subject<G>, Road) -> Subject<G>;
 /// built for it.
 pub(crate) type Exhaust<G> = fn(&mut Subject<G>, u8);
 
-/// A timer that fired: deadline and value.
-pub(crate) type Fired = (u64, u64);
-
 /// A wheel and its model. Values are numbers that differ from timer to timer.
 pub(crate) struct Pair<G: Geometry> {
     pub(crate) wheel: Subject<G>,
@@ -39,8 +36,6 @@ pub(crate) struct Pair<G: Geometry> {
     keys: Vec<TimerKey>,
     /// The same, to find them.
     known: HashSet<TimerKey>,
-    /// Everything that fired, in order.
-    pub(crate) fired: Vec<Fired>,
     reload: Reload<G>,
     exhaust: Exhaust<G>,
     /// The lane that whatever schedules or reschedules names.
@@ -66,14 +61,8 @@ pub(crate) struct Pair<G: Geometry> {
 
 impl<G: Geometry> Clone for Pair<G> {
     fn clone(&self) -> Self {
-        Self {
-            wheel: self.wheel.clone(),
-            model: self.model.clone(),
-            keys: self.keys.clone(),
-            known: self.known.clone(),
-            fired: self.fired.clone(),
-            ..*self
-        }
+        let (wheel, model) = (self.wheel.clone(), self.model.clone());
+        Self { wheel, model, keys: self.keys.clone(), known: self.known.clone(), ..*self }
     }
 }
 
@@ -88,7 +77,6 @@ impl<G: Geometry> Pair<G> {
             model: Model::new(start),
             keys: Vec::new(),
             known: HashSet::new(),
-            fired: Vec::new(),
             reload,
             exhaust: |_, _| {},
             lane: None,

@@ -1,4 +1,12 @@
 //! Random scripts of every kind, biased towards the nasty, over all geometries: other ones in each run.
+//!
+//! As the pair compares everything after every operation, these find the mistakes of other wheels that need no special
+//! moment or number of timers:
+//!
+//! - Caffeine, fixed in 2026, and tokio#8334: the level is chosen by duration and the bucket by absolute time, so that a
+//!   far timer wraps onto a near bucket, and the wake-up comes after the earliest.
+//! - Caffeine, VPP, glommio#44: coarser levels are ignored when the finest has something.
+//! - tokio#8402: a peek shows another timer than the one that fires next, or a postponed one where it was.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,7 +17,7 @@ use crate::bytes::decode;
 use crate::decoding::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
-use crate::recorded;
+use crate::rng::Rng;
 use crate::script::{Op, Script, When};
 
 /// Runs a script.
@@ -63,18 +71,19 @@ random_scripts! {
 
 /// Panics unless so many bursts come to something five times. The same ones in every run, so that they reach it each time.
 fn reach<G: Geometry>(scripts: u64, what: fn(&Pair<G>) -> usize) {
-    let scripts = (1..=scripts).map(|number| recorded::script::<Bursts, G>(number, 60));
+    let scripts = (1..=scripts).map(|number| script::<Bursts, G>(number, 60));
     let times: usize = scripts.map(|script| what(&run(&script))).sum();
     assert!(times >= 5, "seen {times} times in {}", std::any::type_name::<G>());
 }
 
 #[test]
-fn bursts_reach_crowds_that_are_moved_ahead_lanes_and_timers_that_overtake_the_earliest() {
+fn bursts_reach_crowds_that_are_moved_ahead_far_buckets_lanes_and_timers_that_overtake_the_earliest() {
     // Where 512 timers are few, there is hardly a crowd.
     reach::<Tiny>(15, |pair| pair.moved_ahead);
     reach::<TinyTick>(15, |pair| pair.moved_ahead);
     reach::<Lopsided>(15, |pair| pair.moved_ahead);
     reach::<Narrow>(15, |pair| pair.moved_ahead.min(pair.in_lanes));
+    reach::<Tiny>(15, |pair| pair.far.into_iter().min().unwrap_or(0));
     reach::<Millis>(15, |pair| pair.in_lanes);
     // Elsewhere 64 timers are no longer few, and stay in the near heap.
     reach::<Millis>(30, |pair| pair.sent_back);
@@ -109,4 +118,36 @@ fn comparison_of_a_pair_that_differs_fails() {
         let compared = catch_unwind(AssertUnwindSafe(|| pair.compare()));
         assert!(compared.is_err(), "not noticed: {what}");
     }
+}
+
+/// The script of that number: of a kind and of up to `length` operations, the same one in every run.
+pub(crate) fn script<K: Kind, G: Geometry>(number: u64, length: usize) -> Script {
+    let mut numbers = Rng(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let length = 1 + numbers.below(length as u64) as usize;
+    decode::<(K, G)>(&numbers.bytes(16 * length), length)
+}
+
+fn trace<K: Kind, G: Geometry>(length: usize) -> u64 {
+    (1..=6).map(|number| script::<K, G>(number, length)).fold(0, |trace: u64, script| {
+        let mut pair = Pair::<G>::new(script.start);
+        pair.run(&script.ops);
+        trace.rotate_left(9) ^ pair.trace
+    })
+}
+
+fn traces<G: Geometry>() -> [u64; 4] {
+    [trace::<Mixed, G>(100), trace::<Edges, G>(100), trace::<Backlog, G>(100), trace::<Bursts, G>(50)]
+}
+
+/// What a wheel has answered to some scripts, on record: a change of what the wheel does, on any platform, changes a number
+/// here. A trace is one number for all wake-ups, keys, buckets, slots and units of work that a [`Pair`] has seen. After a
+/// change that is meant, write down what the test found.
+#[test]
+fn same_scripts_leave_the_traces_that_are_on_record() {
+    let found = [traces::<Millis>(), traces::<Narrow>()];
+    let recorded: [[u64; 4]; 2] = [
+        [0x5693_303f_a75e_c852, 0x8717_1703_ce8e_9963, 0xd9c4_096a_816f_233d, 0x0d35_f390_b35d_53bf],
+        [0x44b6_8dcf_6fd9_2b84, 0xc493_2d86_0c2e_2a3f, 0x6e98_b877_4b06_5531, 0x6e41_a4c7_6462_c0cc],
+    ];
+    assert_eq!(found, recorded, "{found:#x?}");
 }

@@ -9,7 +9,7 @@ use timer_wheel::{Caffeine, Compact, DueTimer, Geometry, Micros, Millis, TimerKe
 use crate::decoding::Mixed;
 use crate::geometries::{Lopsided, Tiny, Widest};
 use crate::pair::Pair;
-use crate::recorded::script;
+use crate::random::script;
 use crate::script::Road;
 use crate::serialized::{from_json, reload, to_json};
 

@@ -2,7 +2,7 @@
 
 use timer_wheel::{Budget, Expired, Geometry, Lane, TimerKey};
 
-use super::{DueTimer, Fired, IS_WHEEL, LEVELS, Pair};
+use super::{DueTimer, IS_WHEEL, LEVELS, Pair};
 use crate::geometries::rotation_bits;
 use crate::model::Model;
 use crate::script::{Rule, Verdict};
@@ -28,7 +28,7 @@ impl<G: Geometry> Pair<G> {
         self.model.set_clock(to);
         let mut pulled = 0;
         for item in self.wheel.advance(to).take(most) {
-            fire(&mut self.model, &mut self.fired, item);
+            fire(&mut self.model, item);
             pulled += 1;
         }
         if pulled < most {
@@ -46,7 +46,7 @@ impl<G: Geometry> Pair<G> {
         if self.rounds % 2 == 0 {
             let mut advance = self.wheel.advance_with_budget(to, &mut left);
             for item in advance.by_ref() {
-                fire(&mut self.model, &mut self.fired, item);
+                fire(&mut self.model, item);
                 yielded += 1;
             }
             for _ in 0..3 {
@@ -59,7 +59,7 @@ impl<G: Geometry> Pair<G> {
                     assert!(left.work <= before.work, "budget came back");
                     break;
                 };
-                fire(&mut self.model, &mut self.fired, item);
+                fire(&mut self.model, item);
                 yielded += 1;
                 assert!(left.work < before.work, "an item for no budget");
                 assert!(self.wheel.has_backlog() || !self.model.has_due(), "a backlog is denied");
@@ -138,9 +138,6 @@ impl<G: Geometry> Pair<G> {
                 break;
             }
             let verdict = if verdict == Verdict::Hold && !IS_WHEEL { Verdict::Remove } else { verdict };
-            if verdict != Verdict::Hold {
-                self.fired.push((deadline, modelled.value));
-            }
             match verdict {
                 Verdict::Hold => {
                     assert_eq!(due.hold(), key);
@@ -244,8 +241,6 @@ fn rearm<G: Geometry>(due: DueTimer<'_, G>, lane: Option<Lane>, deadline: u64) {
 }
 
 /// The model's next due timer is the one that the wheel yielded.
-fn fire(model: &mut Model<u64>, fired: &mut Vec<Fired>, item: Expired<u64>) {
-    let yielded = parts(item);
-    assert_eq!(Some(yielded), model.pop_due(), "wheel left, model right");
-    fired.push((yielded.1, yielded.2));
+fn fire(model: &mut Model<u64>, item: Expired<u64>) {
+    assert_eq!(Some(parts(item)), model.pop_due(), "wheel left, model right");
 }

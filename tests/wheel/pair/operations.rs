@@ -134,8 +134,6 @@ impl<G: Geometry> Pair<G> {
             (key, deadline, self.model.cancel(key).expect("it lives"))
         });
         assert_eq!(item, first, "pop_first");
-        let fired = item.map(|(_, deadline, value)| (deadline, value));
-        self.fired.extend(fired);
     }
 
     pub(super) fn peek_first(&mut self) {
