@@ -8,7 +8,7 @@ use timer_wheel::Millis;
 use timer_wheel::ttl::{Context, DefaultHashBuilder, Entry, Expiry, Outcome, Role, TtlError, TtlKey, TtlQueue, TtlSet};
 
 use crate::script::MS;
-use crate::start::{SECOND, config, created, fill, flights, leader, leader_with, poll};
+use crate::start::{SECOND, config, created, fill, leader, leader_with, poll};
 
 /// The numbers of Dongting's `TtlManager`.
 #[test]
@@ -111,19 +111,6 @@ fn room_for_more_than_a_queue_can_hold_is_refused() {
     let mut queue = leader();
     fill(&mut queue, 1, |_| 1);
     queue.reserve(3 << 29);
-}
-
-#[test]
-fn clone_goes_its_own_way() {
-    let mut queue = leader();
-    fill(&mut queue, 20, |key| 1 + u64::from(key));
-    assert_eq!(queue.poll(10 * MS).count(), 10);
-    let mut clone = queue.clone();
-    assert_eq!(queue.poll(30 * MS).count(), 10);
-    clone.role_change(Role::Leader, 30 * MS);
-    clone.check_invariants();
-    assert!(poll(&mut clone, 30 * MS).into_iter().eq(0..20));
-    assert_eq!(flights(&queue), (20, 0));
 }
 
 #[test]

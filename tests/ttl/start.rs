@@ -42,11 +42,6 @@ pub(crate) fn poll(queue: &mut TtlQueue<u32>, now: u64) -> Vec<u32> {
     queue.poll(now).map(|due| due.key).collect()
 }
 
-/// How many entries are pending, and how many wait for a retry.
-pub(crate) fn flights<K>(queue: &TtlQueue<K>) -> (usize, usize) {
-    (queue.as_set().pending_len(), queue.as_set().retrying_len())
-}
-
 /// Whether a caller whose clock stands at `now` is to poll at once.
 pub(crate) fn is_due<K>(queue: &TtlQueue<K>, now: u64) -> bool {
     queue.wake_at().is_some_and(|at| at <= now)
