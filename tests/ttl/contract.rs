@@ -85,18 +85,6 @@ fn new_settings_hold_from_the_next_call_on() {
 }
 
 #[test]
-fn clock_never_runs_backwards() {
-    let mut queue = leader();
-    fill(&mut queue, 1, |_| 5);
-    assert_eq!(queue.poll(5 * MS).count(), 1);
-    assert_eq!(queue.failed(&0, 1, MS), Outcome::Failed);
-    assert_eq!(queue.expiration_delay(), Some(SECOND), "counted from 5 ms, not from 1 ms");
-    assert_eq!(queue.poll(0).count(), 0);
-    queue.role_change(Role::Leader, 0);
-    assert_eq!(queue.poll(0).count(), 1);
-}
-
-#[test]
 fn debug_is_short_and_send_and_sync_follow_the_key() {
     fn is_send_and_sync<T: Send + Sync + Debug>() {}
     is_send_and_sync::<TtlQueue<String>>();
