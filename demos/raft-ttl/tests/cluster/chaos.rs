@@ -61,9 +61,9 @@ async fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
     Chaos::run(ALL, |_, elapsed| elapsed >= Duration::from_secs(600)).await;
 }
 
-/// Kills and pauses two nodes under a steady load, for an hour or so many minutes as `SOAK_MINUTES` says: the memory of the
-/// third stays flat. Its lateness is printed, because it depends on what else the machine does. Its engine may give up by
-/// mistake, which only makes its memory smaller.
+/// Kills and pauses two nodes under a steady load, for an hour or as many minutes as `SOAK_MINUTES` says: the memory of
+/// the third stays flat. Its lateness is printed, because it depends on what else the machine does. Its engine may give
+/// up by mistake, which only makes its memory smaller.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes an hour"]
 async fn memory_of_a_node_stays_flat_in_a_soak() {
