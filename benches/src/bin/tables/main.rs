@@ -51,7 +51,9 @@ fn main() -> Result<()> {
         !is_check || changed.is_empty(),
         "not as the results have it, run `cargo run -p timer-wheel-bench --bin tables`: {changed}"
     );
-    println!("{}: {changed}", if is_check { "up to date" } else { "written" });
+    if !is_check {
+        println!("written: {changed}");
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The screen: from top to bottom as a timer moves, from far to the near heap.
 //!
-//! In 80 columns and 21 lines everything fits but the explanation, for which a terminal has to be higher. In a wider one the
-//! rows of buckets grow longer. In a smaller one only a line says so.
+//! In 80 columns and 24 lines everything fits but the explanation, for which a terminal has to be higher. In a wider one the
+//! rows of buckets grow longer. In a lower one the levels have fewer lines; below [`SMALLEST`] only a line says so.
 
 mod level;
 
@@ -15,8 +15,11 @@ use timer_wheel::Geometry;
 use super::Watch;
 use crate::figure::{grouped, pause, time_of_day};
 
-/// The smallest terminal in which the wheel is drawn.
-const SMALLEST: Size = Size::new(80, 21);
+/// The smallest terminal in which levels are drawn.
+const SMALLEST: Size = Size::new(50, 13);
+
+/// The lines besides those of the levels.
+const OTHERS: usize = 9;
 
 /// What should be less visible than the rest, and what more.
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
@@ -41,16 +44,17 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     }
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let [levels @ .., far] = watch.session.wheel().levels();
+    let lines_a_level = ((height - OTHERS) / levels.len()).min(3);
 
     let mut lines = vec![title(watch, width), time(watch, width)];
     let far = grouped(far.timers as u64);
     lines.push(place("far", format!("{far} timers, due after this rotation of level {}", levels.len() - 1)));
     for (number, level) in levels.iter().enumerate().rev() {
-        lines.extend(level::lines(number, level, watch.session.now_ns(), width));
+        lines.extend(level::lines(number, level, watch.session.now_ns(), width, lines_a_level));
     }
     lines.push(near_heap(watch));
-    lines.push(row_of(level::legend()));
-    lines.push(row_of(facts(watch)));
+    lines.push(fitting(level::legend(), width));
+    lines.push(fitting(facts(watch), width));
     lines.extend(counts(watch));
     let explanation = textwrap::wrap(EXPLANATION, width);
     if lines.len() + explanation.len() < height {
@@ -58,7 +62,7 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     }
     frame.render_widget(Text::from(lines), area);
     let keys = KEYS.map(|(key, meaning)| (Span::styled(key, STRONG), meaning.to_owned()));
-    frame.render_widget(row_of(keys), area.rows().next_back().unwrap_or_default());
+    frame.render_widget(fitting(keys, width), area.rows().next_back().unwrap_or_default());
 }
 
 fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
@@ -118,8 +122,16 @@ fn counts<G: Geometry>(watch: &Watch<'_, G>) -> [Line<'static>; 2] {
     [names, counts].map(|cells| Line::raw(cells.map(|cell| format!("{cell:<13}")).concat()))
 }
 
-/// Symbols or names, each with a text.
-fn row_of(pairs: impl IntoIterator<Item = (Span<'static>, String)>) -> Line<'static> {
-    let pairs = pairs.into_iter();
-    Line::from_iter(pairs.flat_map(|(symbol, text)| [symbol, Span::raw(format!(" {text}  "))]))
+/// Symbols or names, each with a text, as many as fit.
+fn fitting(pairs: impl IntoIterator<Item = (Span<'static>, String)>, width: usize) -> Line<'static> {
+    let mut line = Line::default();
+    for (symbol, text) in pairs {
+        let gap = if line.spans.is_empty() { "" } else { "  " };
+        let pair = Line::from_iter([Span::raw(gap), symbol, Span::raw(format!(" {text}"))]);
+        if line.width() + pair.width() > width {
+            break;
+        }
+        line.spans.extend(pair.spans);
+    }
+    line
 }

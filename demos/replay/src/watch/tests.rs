@@ -57,17 +57,18 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
         let time_ns = trace.start_ns() + second * NS_PER_S;
         watch.session.run_until(time_ns, later());
     }
-    let state = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
-    let others = ["10k+", "make a rotation of 52d 2h", "12,001       ", "r restart"];
-    shows(&watch, (80, 21), &[&state[..], &others].concat());
-    shows(&watch, (20, 3), &["needs 80 x 21"]);
+    let small = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
+    shows(&watch, (50, 13), &small);
+    let usual = ["10k+", "make a rotation of 52d 2h", "12,001       ", "r restart"];
+    shows(&watch, (80, 24), &[&small[..], &usual].concat());
+    shows(&watch, (20, 3), &["needs 50 x 13"]);
     (watch.is_behind, watch.is_paused) = (true, true);
     shows(&watch, (120, 40), &[" paused ", ", not reached", "rotation of the level below"]);
     watch.session.run_until(u64::MAX, later());
     shows(&watch, (80, 24), &[" at the end "]);
-    for nth in 0..3_000 {
+    for nth in 0..1_800 {
         let (width, height) = (nth / 30 + 1, nth % 30 + 1);
-        let is_large = width >= 80 && height >= 21;
+        let is_large = width >= 50 && height >= 13;
         shows(&watch, (width, height), if is_large { &["q quit  space pause"] } else { &[] });
     }
 }

@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use timer_wheel::inspect::Level;
 
-use super::{FAINT, place};
+use super::{FAINT, STRONG, place};
 use crate::figure::{grouped, span};
 
 /// The columns left of a row of buckets.
@@ -37,26 +37,30 @@ pub(super) fn legend() -> impl Iterator<Item = (Span<'static>, String)> {
     all.map(|(glyph, style, name)| (Span::styled(glyph, style), name.to_owned()))
 }
 
-/// The lines of a level that has rotations: its size, and a row for each of the two.
-pub(super) fn lines(number: usize, level: &Level, now_ns: u64, width: usize) -> [Line<'static>; 3] {
+/// The lines of a level that has rotations. The first to go, where there is room for fewer than three, is the one that
+/// tells its size; then the next rotation.
+pub(super) fn lines(number: usize, level: &Level, now_ns: u64, width: usize, room: usize) -> Vec<Line<'static>> {
+    let name = format!("level {number}");
     let (this, next) = level.buckets.split_at(level.buckets.len() / 2);
     let span_ns = level.bucket_span.unwrap_or(1);
     let columns = width - LABEL;
     // The bucket that time is in, and how much of it is over.
     let reached = level.cursor as f64 + (now_ns % span_ns) as f64 / span_ns as f64;
     let now = (reached / this.len() as f64 * columns as f64) as usize;
+    let labels = if room < 3 { [&name, ""] } else { ["  this rotation", "  next rotation"] };
     let row = |label: &str, cells: Vec<Span<'static>>| {
-        let label = Span::styled(format!("{label:<LABEL$}"), FAINT);
+        let label = Span::styled(format!("{label:<LABEL$}"), if room < 3 { STRONG } else { FAINT });
         Line::from_iter([label].into_iter().chain(cells))
     };
-    let (timers, buckets) = (grouped(level.timers as u64), this.len());
-    let [bucket, rotation] = [span_ns, span_ns * buckets as u64].map(span);
-    let size = format!("{timers} timers; {buckets} buckets of {bucket} make a rotation of {rotation}");
-    [
-        place(&format!("level {number}"), size),
-        row("  this rotation", cells(this, columns, Some(now))),
-        row("  next rotation", cells(next, columns, None)),
-    ]
+    let size = || {
+        let (timers, buckets) = (grouped(level.timers as u64), this.len());
+        let [bucket, rotation] = [span_ns, span_ns * buckets as u64].map(span);
+        place(&name, format!("{timers} timers; {buckets} buckets of {bucket} make a rotation of {rotation}"))
+    };
+    let mut lines = Vec::from_iter((room > 2).then(size));
+    lines.push(row(labels[0], cells(this, columns, Some(now))));
+    lines.extend((room > 1).then(|| row(labels[1], cells(next, columns, None))));
+    lines
 }
 
 /// A rotation, in equal parts of the columns: a cell has several buckets, or a bucket several cells. Time has come to
