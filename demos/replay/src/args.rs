@@ -5,11 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, ValueEnum, value_parser};
 use indexmap::IndexSet;
 
 use crate::cache::{Expire, Policy};
 use crate::trace::TTL_LIMIT_S;
+use crate::trace::profile::{PROFILES, Profile};
 
 /// How many requests a synthetic trace has by default.
 pub(crate) const DEFAULT_REQUESTS: u64 = 5_000_000;
@@ -32,6 +34,11 @@ pub(crate) struct Args {
     /// Requests to replay [default: 5000000 synthetic ones, or the whole trace]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
+
+    /// Cluster whose figures the synthetic trace is modelled on
+    #[arg(long, value_name = "NAME", default_value = PROFILES[0].name, conflicts_with = "trace",
+          value_parser = profiles())]
+    pub(crate) profile: &'static Profile,
 
     /// Seed of the synthetic trace
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
@@ -148,6 +155,12 @@ pub(crate) enum GeometryName {
 
 pub(crate) fn name_of(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
+    let value = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
+    let names = PossibleValuesParser::new(PROFILES.iter().map(value));
+    names.map(|name| PROFILES.iter().find(|profile| profile.name == name).expect("clap accepts these names only"))
 }
 
 fn ttl(text: &str) -> Result<Duration, String> {

@@ -115,7 +115,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     if let Some(path) = &args.trace {
         return trace::load(path, args.requests, progress);
     }
-    trace::generate(&trace::CLUSTER4, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
+    trace::generate(args.profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
 }
 
 fn contender<G: Geometry + 'static>(queue: QueueName) -> Contender {

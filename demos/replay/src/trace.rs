@@ -5,12 +5,13 @@
 
 mod file;
 mod format;
+pub(crate) mod profile;
 mod synthetic;
 
 use crate::figure::NS_PER_S;
 
 pub(crate) use file::load;
-pub(crate) use synthetic::{CLUSTER4, generate};
+pub(crate) use synthetic::generate;
 
 /// The longest TTL accepted, in seconds: 136 years.
 pub(crate) const TTL_LIMIT_S: u64 = u32::MAX as u64;
@@ -90,7 +91,7 @@ pub(crate) struct Request {
 /// Invariant: `requests` is not empty and its times never fall; every key is below `keys`.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    /// The file's name, or the cluster and the seed.
+    /// The file's name, or the profile and the seed.
     pub(crate) name: String,
     pub(crate) requests: Vec<Request>,
     /// How many distinct keys it names.

@@ -10,17 +10,15 @@ use super::script::Recorder;
 use super::*;
 use crate::cache::{Cache, Expire};
 use crate::figure::NS_PER_S;
-use crate::trace::{self, CLUSTER4, KeyId, Operation};
+use crate::trace::{self, KeyId, profile::PROFILES};
 
 const POLICY: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
 
 type BTree = BTreeQueue<KeyId>;
 
-/// Six seconds of traffic with many deletes, in which entries live for half a second.
+/// Five seconds of traffic, in which entries live for half a second.
 fn some_trace() -> Trace {
-    let mut profile = CLUSTER4;
-    profile.operations = &[(Operation::Fetch, 0.65), (Operation::Delete, 0.22), (Operation::Set, 0.13)];
-    trace::generate(&profile, 30_000, 7, Progress::Hidden).unwrap()
+    trace::generate(&PROFILES[2], 30_000, 7, Progress::Hidden).unwrap()
 }
 
 fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Contender>) -> Comparison {

@@ -1,4 +1,4 @@
-//! A trace made up after the figures of a real cache cluster.
+//! A trace made up after a cluster's figures.
 //!
 //! - **Arrivals** are a Poisson process at the cluster's request rate, in nanoseconds from 0.
 //! - **Keys** are as many as the cluster saw in the week it was traced (rate x a week / mean requests a key), but no
@@ -10,7 +10,7 @@
 //! - **Misses are filled** (look-aside): a get that misses is followed at once by the write of what the client fetched
 //!   elsewhere. A real trace has a line of its own for that; here it is part of the get, on top of the operation mix.
 //!
-//! The same figures, number of requests and seed give the same trace on every machine: the generator is PCG-64, and
+//! The same profile, number of requests and seed give the same trace on every machine: the generator is PCG-64, and
 //! logarithms and powers come from `libm` rather than from the platform.
 
 use anyhow::{Result, bail};
@@ -19,38 +19,10 @@ use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 use rand_pcg::Pcg64;
 
-use super::Operation::{Fetch, Set};
+use super::profile::Profile;
 use super::{KeyId, Operation, Request, Trace};
 use crate::interrupt;
 use crate::progress::Progress;
-
-/// Figures of a cluster. A `get` fetches: a miss is filled.
-#[derive(Debug)]
-pub(crate) struct Profile {
-    pub(crate) name: &'static str,
-    /// Requests arriving, in thousands a second.
-    pub(crate) rate_kqps: f64,
-    /// How many requests a key sees in the week that was traced, on average.
-    pub(crate) mean_frequency: f64,
-    /// The exponent of the keys' popularity; with 0 all are equally popular.
-    pub(crate) zipf_alpha: f64,
-    /// Operations, with weights.
-    pub(crate) operations: &'static [(Operation, f64)],
-    /// TTLs in seconds, with weights.
-    pub(crate) ttls_s: &'static [(u32, f64)],
-}
-
-/// Source: the per-cluster statistics of twitter/cache-trace, CC BY 4.0, published with Yang, Yue, Rashmi, "A large scale
-/// analysis of hundreds of in-memory cache clusters at Twitter", OSDI 2020. The lists name the common TTLs and operations
-/// only and need not add up to one.
-pub(crate) const CLUSTER4: Profile = Profile {
-    name: "cluster4",
-    rate_kqps: 5.26,
-    mean_frequency: 26.5,
-    zipf_alpha: 1.1004,
-    operations: &[(Fetch, 0.93), (Set, 0.07)],
-    ttls_s: &[(60, 0.39), (300, 0.24), (3_600, 0.13), (600, 0.12), (14_400, 0.09), (86_400, 0.03)],
-};
 
 const WEEK_S: f64 = 7.0 * 86_400.0;
 
@@ -141,29 +113,33 @@ fn weighted(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
 mod tests {
     use super::*;
     use crate::figure::NS_PER_S;
+    use crate::trace::profile::PROFILES;
 
     #[test]
-    fn trace_follows_the_figures_and_the_seed() {
-        let requests = 20_000;
-        let trace = |seed| generate(&CLUSTER4, requests, seed, Progress::Hidden).unwrap();
-        assert_eq!(trace(3).requests, trace(3).requests);
-        assert_ne!(trace(3).requests, trace(4).requests);
-        let trace = trace(3);
-        let rate = requests as f64 / (trace.end_ns() as f64 / NS_PER_S as f64) / 1e3;
-        assert!((rate / CLUSTER4.rate_kqps - 1.0).abs() < 0.05, "{rate}");
-        assert!(trace.requests.is_sorted_by_key(|request| request.at_ns));
-        assert!(trace.requests.iter().all(|request| request.key.0 < trace.keys));
-        let (first, share) = CLUSTER4.operations[0];
-        let seen = trace.requests.iter().filter(|request| request.operation == first);
-        let seen = seen.count() as f64 / requests as f64;
-        assert!((seen - share).abs() < 0.02, "{seen} for {share}");
+    fn every_profile_is_a_trace_that_follows_its_figures_and_its_seed() {
+        for profile in &PROFILES {
+            let (name, requests) = (profile.name, 20_000);
+            let trace = |seed| generate(profile, requests, seed, Progress::Hidden).unwrap();
+            assert_eq!(trace(3).requests, trace(3).requests);
+            assert_ne!(trace(3).requests, trace(4).requests);
+            let trace = trace(3);
+            let rate = requests as f64 / (trace.end_ns() as f64 / NS_PER_S as f64) / 1e3;
+            assert!((rate / profile.rate_kqps - 1.0).abs() < 0.05, "{name}: {rate}");
+            assert!(trace.requests.is_sorted_by_key(|request| request.at_ns));
+            assert!(trace.requests.iter().all(|request| request.key.0 < trace.keys));
+            let (first, weight) = profile.operations[0];
+            let share = weight / profile.operations.iter().map(|one| one.1).sum::<f64>();
+            let seen = trace.requests.iter().filter(|request| request.operation == first);
+            let seen = seen.count() as f64 / requests as f64;
+            assert!((seen - share).abs() < 0.02, "{name}: {seen} for {share}");
+        }
     }
 
     #[test]
     fn population_is_the_weeks_keys_within_its_limits() {
-        assert_eq!(population(&CLUSTER4, u64::MAX), KEY_LIMIT);
-        assert_eq!(population(&CLUSTER4, 1_000), 1_000);
-        let small = Profile { rate_kqps: 0.01, mean_frequency: 1e3, ..CLUSTER4 };
+        assert_eq!(population(&PROFILES[0], u64::MAX), KEY_LIMIT);
+        assert_eq!(population(&PROFILES[0], 1_000), 1_000);
+        let small = Profile { rate_kqps: 0.01, mean_frequency: 1e3, ..PROFILES[0] };
         assert_eq!(population(&small, 5_000_000), 6_048);
     }
 }

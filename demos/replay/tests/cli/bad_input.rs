@@ -70,6 +70,7 @@ fn arguments_that_make_no_sense_are_refused() {
     let folder = Folder::new();
     folder.write("file", "");
     for (arguments, word) in [
+        ("--profile cluster99", "cluster4"),
         ("--queue heap", "btree"),
         ("--geometry seconds", "millis"),
         ("--expire never", "after-write"),
@@ -82,7 +83,7 @@ fn arguments_that_make_no_sense_are_refused() {
         ("--ttl 10", "expected a TTL with its unit"),
         ("--ttl=-5s", "expected a TTL with its unit"),
         ("--ttl 99999999999999999999d", "expected a TTL with its unit"),
-        ("--trace file --seed 2", "--seed"),
+        ("--trace file --profile cluster4", "--profile"),
         ("extra", "extra"),
     ] {
         assert_refused(&folder, arguments, &[word]);

@@ -90,6 +90,7 @@ fn digest_depends_on_the_trace_and_the_rules_only() {
     for (rules, is_same) in [
         ("1s", true),
         ("1s --queue index,wheel --geometry caffeine", true),
+        ("1s --profile cluster12", false),
         ("1s --expire after-access", false),
         ("1s --capacity 100", false),
         ("2s", false),
