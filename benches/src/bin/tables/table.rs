@@ -12,17 +12,16 @@ type Found<'a> = (Vec<(&'a str, &'a Row)>, Vec<(&'a str, &'a str)>);
 /// The table that answers a query, or for files alone where their figures come from. Adds what is asked for.
 pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String> {
     if query.contains(';') {
-        let (rows, subjects) = find(query, all)?;
-        let file = query.split(';').next().unwrap_or_default();
-        asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
+        let (rows, subjects) = find(query, all, asked)?;
         return Ok(table(&rows, &subjects));
     }
     query.split(',').map(str::trim).map(|file| Ok(source(file, results(file, all)?))).collect()
 }
 
-/// How many times as long the second subject of a query takes, from the least ratio to the greatest.
-pub(crate) fn headline(query: &str, all: &AllResults) -> Result<String> {
-    let (rows, subjects) = find(query, all)?;
+/// How many times as long the second subject of a query takes, from the least ratio to the greatest. Adds what is asked
+/// for.
+pub(crate) fn headline(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String> {
+    let (rows, subjects) = find(query, all, asked)?;
     let [(ours, _), (other, _)] = subjects[..] else { bail!("'{query}' needs two subjects") };
     let ratios = rows.iter().filter_map(|(_, row)| Some(row.value(other)? / row.value(ours)?));
     let (least, greatest) = ratios.fold((f64::MAX, 0.0), |(least, greatest), it| (it.min(least), it.max(greatest)));
@@ -38,8 +37,8 @@ fn results<'a>(file: &str, all: &'a AllResults) -> Result<&'a Results> {
     all.get(file).with_context(|| format!("no results of '{file}'"))
 }
 
-/// The rows and the subjects that a query asks for.
-fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>> {
+/// The rows and the subjects that a query asks for. Adds the rows.
+fn find<'a>(query: &'a str, all: &'a AllResults, asked: &mut Asked) -> Result<Found<'a>> {
     let mut parts = query.split(';').map(str::trim);
     let file = parts.next().unwrap_or_default();
     let mut names = |separator| {
@@ -61,6 +60,7 @@ fn find<'a>(query: &'a str, all: &'a AllResults) -> Result<Found<'a>> {
         let found = results(file, all)?.rows.iter().filter(is_wanted);
         rows.extend(found.map(|row| (if name == label { &*row.figure } else { label }, row)));
     }
+    asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
     let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
     let is_measured = !rows.is_empty() && subjects.iter().all(|(subject, _)| has(subject));
     ensure!(is_measured, "nothing was measured that is asked for by '{query}'");
