@@ -36,8 +36,8 @@
 //!
 //! # The contract
 //!
-//! *If you know what a `BTreeSet` of `(deadline, sequence)` would do, you know what a wheel does*,
-//! where the sequence counts every `schedule` and `reschedule`. In particular:
+//! *If you know what a `BTreeSet` of `(deadline, sequence)` would do, you know what a wheel does.* The sequence counts
+//! every `schedule` and `reschedule`. In particular:
 //!
 //! - [`advance(now)`](Wheel::advance) yields all live timers with `deadline <= now` and no others.
 //! - Neither the geometry nor how you split an advance changes what fires, or in which order.

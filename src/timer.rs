@@ -139,8 +139,9 @@ use self::shared::Shared;
 ///   pool gets jobs in that order, but may run them in any order.
 /// - Every job runs once, is cancelled by a call that returned `true`, or is returned by
 ///   [`shutdown`](Timer::shutdown), unless the last drop or an executor discards it.
-/// - No call waits for a job. A call waits at most for other callers and for one piece of the thread's work. A piece is
-///   256 units of the wheel's work: some microseconds, and up to 0.5 ms where memory is cold.
+/// - No call waits for a job, except [`settle`](Timer::settle), [`shutdown`](Timer::shutdown) and the last drop. A call
+///   waits at most for other callers and for one piece of the thread's work. A piece is 256 units of the wheel's work:
+///   some microseconds, and up to 0.5 ms where memory is cold.
 /// - A periodic job that catches up missed runs holds up no other job for long: see [`Missed::CatchUp`].
 /// - An idle timer never wakes.
 /// - A job that panics harms no other: it is counted and reported.

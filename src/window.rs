@@ -243,7 +243,7 @@ impl<K: Ord + Clone> Window<K> {
         Some(row)
     }
 
-    /// Ends a pending row: it is no longer in the store at this position. O(log n).
+    /// Says that a pending row is finished: it is no longer in the store at this position. O(log n).
     ///
     /// Call it after the end of the transaction that removed or moved the row, or at once if the row was not there. To
     /// try again later, move the row, and call [`inserted`](Self::inserted) for the new position as well. If the row

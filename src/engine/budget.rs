@@ -1,7 +1,7 @@
 //! How much work one or several calls may do.
 
-/// The most that one or several advances do: *work*, tens of nanoseconds per unit, and *fires*, each as long as the
-/// caller takes to handle it.
+/// A bound on what one or several advances may do: *work*, tens of nanoseconds per unit, and *fires*, each of which
+/// takes as long as the caller takes to handle it.
 ///
 /// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the
 /// timers that fire next, or fired. So a fire takes a unit of work as well.

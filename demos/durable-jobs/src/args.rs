@@ -17,8 +17,8 @@ pub struct StoreArgs {
     /// Partitions in all stores. It cannot be changed later
     #[arg(long, global = true, default_value_t = 16, value_parser = value_parser!(u32).range(1..=4096))]
     pub partitions: u32,
-    /// Neither send nor listen to notifications, which some relatives of PostgreSQL do not know; then workers want a short
-    /// --reload
+    /// Neither send nor listen to notifications, which some databases that speak PostgreSQL's protocol lack. Give workers a
+    /// short --reload then
     #[arg(long, global = true)]
     pub no_news: bool,
     /// Prepare no statements, for PgBouncer in transaction mode, which passes no notifications either

@@ -35,8 +35,8 @@ const CHUNK_BYTES: usize = 4 << 20;
 
 /// Delayed jobs in a store, run by as many workers as there are.
 ///
-/// Exits with 0 when all is well, with 1 when there is no such job, no answer, or a broken promise, with 2 for what the user
-/// can mend, with 130 when interrupted.
+/// Exits with 0 when all is well, with 1 when there is no such job, no answer, or a broken promise, with 2 if the input is
+/// at fault, with 130 when interrupted.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100)]
 struct Cli {
@@ -48,13 +48,13 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Makes the tables of PostgreSQL, which wants the right to; all other commands only read and write them
+    /// Creates the tables of PostgreSQL, for which it needs the right; all other commands only read and write them
     Migrate,
     /// Inserts a job, and prints its id
     Put(PutArgs),
     /// Removes a job
     Cancel { id: u64 },
-    /// Lets a job that has failed run again, or all of them, and prints how many
+    /// Runs a failed job again, or all of them, and prints how many
     Retry { id: Option<u64> },
     /// Runs jobs when they are due
     Worker(WorkerArgs),
@@ -83,7 +83,7 @@ struct PutArgs {
     /// When it is due, such as 2030-01-31T12:00:00Z
     #[arg(long, conflicts_with = "delay", value_parser = humantime::parse_rfc3339_weak)]
     at: Option<SystemTime>,
-    /// Its number, so that it is there once, however often it is put [default: a random one]
+    /// Its id: a job is refused while another with this id waits [default: a random one]
     #[arg(long)]
     id: Option<u64>,
     /// For trials: how many to insert, with ids that rise
@@ -98,19 +98,19 @@ struct PutArgs {
 struct WorkerArgs {
     /// A program to run for each job, with its payload on standard input, and JOB_ID and JOB_ATTEMPT in the environment. If
     /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, and the payload,
-    /// with \n and \xff for what is no printable ASCII]
+    /// with escapes such as \n and \xff for all but printable ASCII]
     #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
     exec: Vec<String>,
-    /// How long a job may take. After a worker has died, its jobs are run by others that long after it had claimed them
+    /// How long a job may take. When a worker has died, others run its jobs once this time has passed since it claimed them
     #[arg(long, default_value = "30s", value_parser = |text: &str| span(text, 100))]
     lease: Duration,
     /// How long a worker that has died keeps its partitions
     #[arg(long, default_value = "3s", value_parser = |text: &str| span(text, 100))]
     tenure: Duration,
-    /// How often to look at the store again from the deadlines of a minute ago on, for writers that do not tell
+    /// How often to recheck the store from a minute ago on, for jobs that were inserted without a notification
     #[arg(long, default_value = "1m", value_parser = |text: &str| span(text, 100))]
     reload: Duration,
-    /// How often to look at all of it, for writers that do not tell of jobs that are long overdue
+    /// How often to recheck all of it, for such jobs that were inserted with a deadline long past
     #[arg(long, default_value = "1h", value_parser = |text: &str| span(text, 100))]
     sweep: Duration,
     /// Rows in the window of each partition
@@ -222,7 +222,7 @@ async fn put(stores: &StoreArgs, args: PutArgs) -> Result<()> {
         let deadline = |nth: u64| (first + over * u128::from(nth) / u128::from(args.copies)) as u64;
         let jobs = (from..to).map(|nth| (first_id + nth, deadline(nth), payload.clone())).collect();
         if shards.put(jobs).await? < to - from {
-            return refuse("there is a job of this id");
+            return refuse("a job with this id is waiting already");
         }
         bar.inc(to - from);
     }

@@ -9,7 +9,7 @@ use crate::engine::node::NodeIndex;
 /// not moved before it fires.
 ///
 /// A lane affects costs only. A timer that is due before the last one of its lane is linked
-/// before up to four later ones at the end, so a few outliers do no harm. If more than four are later, the lane is
+/// in front of the later ones if there are at most four, so a few outliers do no harm. If there are more, the lane is
 /// ignored.
 ///
 /// A lane of another wheel counts as this wheel's lane of the same number, in the order in which lanes were added. If

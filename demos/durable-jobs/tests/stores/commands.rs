@@ -29,7 +29,7 @@ fn commands_do_what_they_say() {
         (0, "7\n".to_owned(), String::new())
     );
     let (status, _, err) = on_store(&["put", "another", "--id", "7"]);
-    assert_eq!((status, err.as_str()), (2, "durable-jobs: there is a job of this id\n"));
+    assert_eq!((status, err.as_str()), (2, "durable-jobs: a job with this id is waiting already\n"));
     assert_eq!(on_store(&["put", "x", "--copies", "2500", "--over", "1day", "--in", "1h"]).0, 0);
     let (status, out, _) = on_store(&["status"]);
     assert!(status == 0 && out.lines().count() == 18 && out.ends_with("\n2502 jobs, 0 failed\n"), "{out}");
