@@ -131,7 +131,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// Puts a timer that is [held](crate::DueTimer::hold) back at its old deadline and place in the order. Returns
+    /// Puts a [held](crate::DueTimer::hold) timer back at its old deadline and its old place in the order. Returns
     /// `false` if the key is stale or the timer is not held. O(1), or O(log k) in the near heap of k timers.
     ///
     /// ```

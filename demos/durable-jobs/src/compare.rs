@@ -30,8 +30,8 @@ pub struct Wishes {
     /// How long each way runs
     #[arg(long, default_value = "20s", value_parser = |text: &str| span(text, 2_000))]
     over: Duration,
-    /// Rows that are deleted before, while a transaction that could see them is open. Then all run once more, and the
-    /// transaction stays open
+    /// Rows to delete after the first runs, while a transaction that could see them is open. Then all runs are repeated,
+    /// with the transaction still open
     #[arg(long, default_value_t = 200_000, value_parser = value_parser!(u64).range(..=10_000_000))]
     graves: u64,
     /// How often the window's worker looks at the store again
