@@ -158,11 +158,20 @@ impl Cluster {
         }
     }
 
-    /// The most memory that a node's process has had so far, in KiB; 0 where the system does not tell.
+    /// How much memory a node's process has, in KiB; 0 where the system does not tell.
+    pub fn memory(&self, id: NodeId) -> u64 {
+        self.process_kib(id, "VmRSS:")
+    }
+
+    /// The most that it has had so far.
     pub fn peak_memory(&self, id: NodeId) -> u64 {
+        self.process_kib(id, "VmHWM:")
+    }
+
+    fn process_kib(&self, id: NodeId, name: &str) -> u64 {
         let process = self.members[&id].process.as_ref().map_or(0, Child::id);
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
         kib.and_then(|kib| kib.parse().ok()).unwrap_or(0)
     }

@@ -9,6 +9,7 @@ use openraft::{AnyError, StorageError, StorageIOError};
 use redb::{Database, Durability, ReadTransaction, ReadableDatabase, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
 
 use crate::error::Error;
 use crate::frame::{from_bytes, to_bytes};
@@ -44,6 +45,9 @@ pub(crate) fn unwritten(cause: Cause) -> DiskError {
 #[derive(Clone, Debug)]
 pub struct Disk {
     database: Arc<Database>,
+    /// Held by the one write under way. A write that waited within the database would keep a thread, and threads keep
+    /// memory for ever.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Disk {
@@ -64,7 +68,7 @@ impl Disk {
         change.open_table(LOG)?;
         change.open_table(FACTS)?;
         change.commit()?;
-        Ok(Self { database: Arc::new(database) })
+        Ok(Self { database: Arc::new(database), turn: Arc::default() })
     }
 
     /// Makes sure that this is the file of that node, or makes it that, and tells the number of the disk.
@@ -89,8 +93,9 @@ impl Disk {
     where
         F: FnOnce(&WriteTransaction) -> Result<(), Cause> + Send + 'static,
     {
-        let database = Arc::clone(&self.database);
+        let (database, turn) = (Arc::clone(&self.database), Arc::clone(&self.turn).lock_owned().await);
         let made = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
             let mut change = database.begin_write()?;
             change.set_durability(durability)?;
             make(&change)?;
@@ -153,4 +158,33 @@ impl Disk {
 pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), Cause> {
     change.open_table(FACTS)?.insert(name, to_bytes(fact)?.as_slice())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::future::join_all;
+    use std::sync::mpsc;
+    use std::time::Duration;
+    use tokio::sync::oneshot;
+
+    #[test]
+    fn all_who_wait_to_write_keep_one_thread() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(2).build().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Disk::open(directory.path()).unwrap();
+        let ((begin, begun), (go, told)) = (oneshot::channel(), mpsc::channel());
+        let first = disk.write(Durability::None, move |_| {
+            begin.send(()).unwrap();
+            Ok(told.recv_timeout(Duration::from_secs(10))?)
+        });
+        let others = (0..10).map(|_| disk.write(Durability::None, |_| Ok(())));
+        let other_work = async {
+            begun.await.unwrap();
+            tokio::task::spawn_blocking(move || go.send(()).unwrap()).await.unwrap();
+        };
+        let (first, others, ()) = runtime.block_on(async { tokio::join!(biased; first, join_all(others), other_work) });
+        first.unwrap();
+        others.into_iter().for_each(Result::unwrap);
+    }
 }
