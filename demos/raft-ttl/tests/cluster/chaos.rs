@@ -71,10 +71,10 @@ async fn memory_of_a_node_stays_flat_in_a_soak() {
     let minutes: u64 = std::env::var("SOAK_MINUTES").map_or(60, |minutes| minutes.parse().unwrap());
     let (mut chaos, crowd) = Chaos::begin().await;
     let beginning = Instant::now();
-    let (mut medians, mut peaks) = (Vec::new(), Vec::new());
+    let mut medians = Vec::new();
     for tenth in 1..=10 {
         let mut now = Vec::new();
-        while beginning.elapsed() < Duration::from_secs(minutes * 6 * tenth) {
+        while now.is_empty() || beginning.elapsed() < Duration::from_secs(minutes * 6 * tenth) {
             sleep(Duration::from_secs(5)).await;
             let deed = if chaos.random.random() { Deed::KillOne } else { Deed::Pause };
             let victim = chaos.random.random_range(1..SURVIVOR);
@@ -84,7 +84,6 @@ async fn memory_of_a_node_stays_flat_in_a_soak() {
         }
         now.sort_unstable();
         medians.push(now[now.len() / 2]);
-        peaks.push(chaos.nodes.peak_memory(SURVIVOR));
     }
     chaos.ledger.merge(crowd.leave().await);
     let expired = chaos.nodes.expired(SURVIVOR).concat();
@@ -95,10 +94,10 @@ async fn memory_of_a_node_stays_flat_in_a_soak() {
         late[late.len() * 99 / 100]
     });
     let late_p99_ms: Vec<_> = late_p99_ms.collect();
-    println!("by tenths: p99 of the lateness in ms {late_p99_ms:?}, memory in KiB {medians:?}, most so far {peaks:?}");
+    println!("by tenths: p99 of the lateness in ms {late_p99_ms:?}, memory in KiB {medians:?}");
     println!("engines that gave up: {}", chaos.gave_up);
     chaos.judge().await;
-    assert!(medians[9] <= medians[2] + medians[2] / 4, "{medians:?}");
+    assert!(medians[9] <= medians[2] + medians[2] / 10, "{medians:?}");
 }
 
 /// The nodes, and what is known of them.
