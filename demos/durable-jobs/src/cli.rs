@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Creates the tables of PostgreSQL, for which it needs the right; all other commands only read and write them
+    /// Creates the tables of PostgreSQL, which needs the right to; all other commands only read and write rows
     Migrate,
     /// Inserts a job, and prints its id
     Put(PutArgs),
@@ -97,7 +97,7 @@ struct PutArgs {
 #[derive(Args, Debug)]
 struct WorkerArgs {
     /// A program to run for each job, with its payload on standard input, and JOB_ID and JOB_ATTEMPT in the environment. If
-    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, and the payload,
+    /// it fails, it is run again later [default: print a line for each job: id, attempt, microseconds since 1970, and the payload,
     /// with escapes such as \n and \xff for all but printable ASCII]
     #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
     exec: Vec<String>,
