@@ -66,8 +66,8 @@
 //!
 //! If in doubt, use the default. Otherwise choose a tick that few timers share (they are sorted when it begins), but
 //! that leaves few ticks empty. Choose a horizon that covers most timers. Timers beyond the horizon lie on a fifth
-//! level, whose buckets double in span, and are moved a few more times. Up to 32 timers need no buckets, if the finest
-//! level has 32 or more. Any type that implements [`Geometry`] will do; an invalid one does not compile.
+//! level, whose buckets double in span, and are moved up to 12 more times (in [`Millis`]). Up to 32 timers need no
+//! buckets, if the finest level has 32 or more. Any type that implements [`Geometry`] will do; an invalid one does not compile.
 //!
 //! # Driving it
 //!
