@@ -97,7 +97,8 @@ async fn memory_of_a_node_stays_flat_in_a_soak() {
     println!("by tenths: p99 of the lateness in ms {late_p99_ms:?}, memory in KiB {medians:?}");
     println!("engines that gave up: {}", chaos.gave_up);
     chaos.judge().await;
-    assert!(medians[9] <= medians[2] + medians[2] / 10, "{medians:?}");
+    // Where the system does not tell, nothing is shown.
+    assert!((1..=medians[2] + medians[2] / 10).contains(&medians[9]), "{medians:?}");
 }
 
 /// The nodes, and what is known of them.
