@@ -26,10 +26,11 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Room for so many calls, in memory that has been touched before the clock starts.
+    /// Room for so many calls. Touches the room before it starts the clock, or the first call would count that, too.
     fn new(read: fn(Instant) -> Duration, most_calls: usize) -> Self {
+        let ns = vec![u32::MAX; most_calls];
         let origin = Instant::now();
-        Self { read, origin, last: read(origin), at: 0, ns: vec![u32::MAX; most_calls] }
+        Self { read, origin, last: read(origin), at: 0, ns }
     }
 
     /// All that happens meanwhile counts.
