@@ -1,5 +1,5 @@
 //! A hierarchical timer wheel that behaves exactly like a `BTreeSet<(deadline, sequence)>`, and schedules, cancels and
-//! postpones 6 to 60 times faster ([figures](guide::performance#results)).
+//! postpones 6 to 70 times faster ([figures](guide::performance#results)).
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
