@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use durable_jobs::store::{MAX_NUMBER, MAX_PAYLOAD};
 
-/// Runs a command; answers its status and what it says.
+/// Runs a command, which waits for a slow server; answers its status and what it says.
 pub(crate) fn run(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
-    let Output { status, stdout, stderr } = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    let Output { status, stdout, stderr } =
+        command.args(arguments).args(["--patience", "2m"]).stdin(Stdio::null()).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }

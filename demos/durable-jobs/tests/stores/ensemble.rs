@@ -111,7 +111,7 @@ impl Drop for Ensemble {
 async fn etcd_does_what_a_store_must() {
     let Some(ensemble) = Ensemble::start().await else { return };
     let name = ensemble.name(&[0, 1, 2]);
-    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
+    contract::check(async |layout| open(&name, layout, &crate::options()).await).await;
     let shards = shards(&[name]).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::two_owners_of_faulty_stores(&shards).await;

@@ -26,7 +26,7 @@ pub(crate) async fn of_workers(names: &[String], mut also: impl AsyncFnMut()) {
     let quick = ["--lease", "1s", "--tenure", "500ms", "--capacity", "32"];
     let start = async || insist(async || Worker::start(program, &stores, &ledger, &quick).await).await;
     let mut workers = vec![start().await, start().await];
-    let shards = stores.open().await.unwrap();
+    let shards = insist(async || stores.open().await).await;
     for step in 0..rounds() {
         put(&shards, &ledger, step, 1_500).await;
         sleep(Duration::from_millis(rand::random_range(100..500))).await;
@@ -52,7 +52,7 @@ pub(crate) async fn soak(names: &[String], mut also: impl AsyncFnMut()) {
     let quick = ["--lease", "2s", "--tenure", "1s"];
     let start = async || insist(async || Worker::start(program, &stores, &ledger, &quick).await).await;
     let (survivor, mut victim) = (start().await, start().await);
-    let shards = stores.open().await.unwrap();
+    let shards = insist(async || stores.open().await).await;
     let (mut steps, mut seen) = (0.., Vec::new());
     for kill in 0..2 * minutes {
         let end = Instant::now() + Duration::from_secs(30);

@@ -44,9 +44,18 @@ fn modules_go_in_no_circle() {
     assert!(left.is_empty(), "a circle: {left:?}");
 }
 
+/// Servers that are not silent: on a busy machine an answer may take seconds.
+pub(crate) fn args(names: &[String], partitions: u32) -> StoreArgs {
+    StoreArgs { patience: trial::PATIENCE, ..StoreArgs::new(names, partitions) }
+}
+
+fn options() -> Options {
+    args(&[], 4).options(false)
+}
+
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
-    StoreArgs::new(names, 4).make().await.unwrap()
+    args(names, 4).make().await.unwrap()
 }
 
 fn file(directory: &Path) -> String {
@@ -57,7 +66,7 @@ fn file(directory: &Path) -> String {
 async fn redb_does_what_a_store_must() {
     let directory = tempfile::tempdir().unwrap();
     let name = file(directory.path());
-    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
+    contract::check(async |layout| open(&name, layout, &options()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,13 +93,13 @@ async fn redb_serves_workers_that_come_and_go() {
 #[tokio::test]
 async fn redb_shares_partitions_in_time() {
     let directory = tempfile::tempdir().unwrap();
-    trial::shares_are_even_in_time(&StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap()).await;
+    trial::shares_are_even_in_time(&args(&[file(directory.path())], 16).make().await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redb_shares_partitions_among_many() {
     let directory = tempfile::tempdir().unwrap();
-    let shards = StoreArgs::new(&[file(directory.path())], 16).make().await.unwrap();
+    let shards = args(&[file(directory.path())], 16).make().await.unwrap();
     trial::leases_of_a_wrong_clock_end(&shards).await;
     trial::slow_jobs_hold_no_others(&shards).await;
     trial::a_job_that_kills_its_workers_is_given_up(&shards).await;
@@ -113,12 +122,12 @@ async fn redb_stays_flat_in_a_soak() {
 async fn postgres_does_what_a_store_must() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.worker_of("contract").await;
-    contract::check(async |layout| open(&name, layout, &Options::default()).await).await;
+    contract::check(async |layout| open(&name, layout, &options()).await).await;
     let names = [server.database("a").await, server.database("b").await];
     let shards = shards(&names).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::another_worker_dies_with_its_claim(&shards).await;
-    let silent = StoreArgs { no_news: true, ..StoreArgs::new(&[server.database("silent").await], 4) };
+    let silent = StoreArgs { no_news: true, ..args(&[server.database("silent").await], 4) };
     let without_news = silent.make().await.unwrap();
     trial::what_is_never_told_is_found(&without_news).await;
     trial::two_owners_of_faulty_stores(&without_news).await;
@@ -168,7 +177,7 @@ async fn postgres_gives_up_silent_connections() {
     let name = server.database("silence").await;
     let direct = shards(std::slice::from_ref(&name)).await;
     let proxy = server::Proxy::to(&server).await;
-    let args = StoreArgs::new(&[format!("postgres://jobs@127.0.0.1:{}/silence", proxy.port)], 4);
+    let args = args(&[format!("postgres://jobs@127.0.0.1:{}/silence", proxy.port)], 4);
     let shards = StoreArgs { patience: Duration::from_millis(500), ..args }.open().await.unwrap();
     trial::connections_fall_silent(&shards, &direct, || proxy.silence()).await;
 }
@@ -181,7 +190,7 @@ async fn postgres_keeps_no_statements_if_asked_not_to() {
     let bouncer = server::Bouncer::start(&server);
     shards(std::slice::from_ref(&name)).await;
     let name = bouncer.as_ref().map_or(name, |bouncer| bouncer.url("unprepared"));
-    let args = StoreArgs { no_news: true, no_prepare: true, ..StoreArgs::new(std::slice::from_ref(&name), 4) };
+    let args = StoreArgs { no_news: true, no_prepare: true, ..args(std::slice::from_ref(&name), 4) };
     let shards = trial::insist(async || args.open().await).await;
     trial::two_owners_of_faulty_stores(&shards).await;
     let store = postgres::Postgres::open(&name, shards.stores[0].0, &args.options(false)).await.unwrap();
@@ -195,7 +204,7 @@ async fn postgres_that_forgets_statements_is_refused() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("forgets").await;
     let layout = shards(std::slice::from_ref(&name)).await.stores[0].0;
-    let store = postgres::Postgres::open(&name, layout, &Options::default()).await.unwrap();
+    let store = postgres::Postgres::open(&name, layout, &options()).await.unwrap();
     for sql in ["SELECT 1", "DEALLOCATE ALL"] {
         store.run(sql, &[]).await.unwrap();
     }
@@ -207,7 +216,7 @@ async fn postgres_that_forgets_statements_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_takes_jobs_of_other_transactions() {
     let Some(server) = server::Postgres::start() else { return };
-    let shards = StoreArgs::new(&[server.database("service").await], 16).make().await.unwrap();
+    let shards = args(&[server.database("service").await], 16).make().await.unwrap();
     let client = server.client("service").await;
     let readme = include_str!("../../README.md");
     let sql = readme.split("```sql").nth(1).unwrap().split("```").next().unwrap();
@@ -269,7 +278,7 @@ async fn postgres_scans_no_graveyard() {
     let name = server.database("graves").await;
     let by_index = "ALTER DATABASE graves SET enable_seqscan = off; ALTER DATABASE graves SET enable_bitmapscan = off";
     server.client("postgres").await.batch_execute(by_index).await.unwrap();
-    let shards = StoreArgs::new(std::slice::from_ref(&name), 1).make().await.unwrap();
+    let shards = args(std::slice::from_ref(&name), 1).make().await.unwrap();
     let store = shards.store_of(0);
     let open_transaction = server.client("graves").await;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job";
@@ -283,7 +292,7 @@ async fn postgres_scans_no_graveyard() {
     }
     shards.put(vec![(77, 2_000, Vec::new())]).await.unwrap();
     assert_eq!(store.scan(0, Some((1_000, 9_999)), 10).await.unwrap(), [(2_000, 77)]);
-    let store = postgres::Postgres::open(&name, shards.stores[0].0, &Options::default()).await.unwrap();
+    let store = postgres::Postgres::open(&name, shards.stores[0].0, &options()).await.unwrap();
     let pages = async |deadline| compare::buffers(&store, deadline).await.unwrap();
     let (from_the_first, from_the_bound) = (pages(0).await, pages(1_001).await);
     assert!(from_the_bound < 20 && from_the_first > 10 * from_the_bound, "{from_the_first} and {from_the_bound} pages");
