@@ -26,11 +26,9 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Room for so many calls. Touches the room before it starts the clock, or the first call would count that, too.
+    /// Room for so many calls. No call has started, so that none counts what comes before it, such as making this room.
     fn new(read: fn(Instant) -> Duration, most_calls: usize) -> Self {
-        let ns = vec![u32::MAX; most_calls];
-        let origin = Instant::now();
-        Self { read, origin, last: read(origin), at: 0, ns }
+        Self { read, origin: Instant::now(), last: Duration::MAX, at: 0, ns: vec![u32::MAX; most_calls] }
     }
 
     /// All that happens meanwhile counts.
@@ -55,6 +53,10 @@ impl Calls {
     }
 
     /// Notes the end of a call, which is the start of the next: one reading of the clock a call.
+    ///
+    /// # Panics
+    ///
+    /// If no call has started.
     #[inline]
     pub fn end_call(&mut self) {
         let now = (self.read)(self.origin);
@@ -90,6 +92,12 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "overflow when subtracting durations")]
+    fn call_that_has_not_started_does_not_end() {
+        Calls::of_the_thread(1).end_call();
+    }
 
     #[test]
     fn longest_call_takes_each_at_its_fastest() {

@@ -80,6 +80,7 @@ pub(super) fn peak<Q: Queue>(n: usize) -> Measured {
     let order = random.permutation(crowd.len() as u32);
     let in_order = in_order_of(&order, &keys);
     let mut calls = Calls::of_the_thread(n);
+    calls.start_run();
     let mut gone = cancel_all(&mut queue, &in_order, || calls.end_call());
     if let Some((_, first)) = first {
         samples.push(calls.longest_ns());

@@ -44,7 +44,7 @@ fn modules_go_in_no_circle() {
     assert!(left.is_empty(), "a circle: {left:?}");
 }
 
-/// Servers that are not silent: on a busy machine an answer may take seconds.
+/// Stores whose servers are not silent, but may take seconds to answer on a busy machine.
 pub(crate) fn args(names: &[String], partitions: u32) -> StoreArgs {
     StoreArgs { patience: trial::PATIENCE, ..StoreArgs::new(names, partitions) }
 }
